@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -192,8 +192,9 @@ class ForeignSolver:
         """Let the solver make the run."""
         if getattr(self._inner.run, "is_adapter", False):
             return self._inner.run(request, observe)
-        made: Trajectory = called(self._inner.run, request, observe)
-        return made
+        made: Any = called(self._inner.run, request, observe)
+        # What a solver says was seen of it is its own word.
+        return replace(made, seen=None) if isinstance(made, Trajectory) and made.seen else made
 
 
 def is_program(name: str) -> bool:

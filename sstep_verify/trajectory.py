@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,11 +28,13 @@ FILLED = ("length", "start", "s", "recorded iterations", "first a")
 RAISED = "raised"
 """`Trajectory.stopped` of a run whose solver raised an error, which is `Trajectory.raised`."""
 
-WITNESSED = {"collectives": "collectives seen", "words": "words seen"}
-"""Counts of a solver, and the names of the same where the MPI library was asked, outside of it."""
+ALLREDUCE, REDUCE_SCATTER, BROADCAST = "allreduce", "reduce_scatter", "broadcast"
+POINT_TO_POINT, BARRIER, OTHER = "point_to_point", "barrier", "other"
+TRAFFIC = (ALLREDUCE, REDUCE_SCATTER, BROADCAST, POINT_TO_POINT, BARRIER, OTHER)
+"""Kinds of operations by which ranks communicate, in the order of the interposer's numbers."""
 
-AFTER_OTHERS = "reductions after other collectives"
-"""Count of reductions before which, since the one before, the MPI library saw another collective."""
+COLLECTIVES = (ALLREDUCE, REDUCE_SCATTER, BROADCAST, BARRIER, OTHER)
+"""Those that all ranks of a communicator enter together."""
 
 BROADCASTS = "broadcasts"
 """Count, by the solver alone, of what it sends from rank 0 where the ranks' processors differ."""
@@ -136,6 +138,59 @@ class Asked:
     changed: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Traffic:
+    """Operations of one kind, and what was handed to them, by the rank that had most of each.
+
+    Parameters
+    ----------
+    calls : int
+        How often an operation of the kind was entered; of messages from rank to rank, how many were sent.
+    elements : int
+        Basic elements handed in: numbers of any size, or opaque bytes; of a reduce-scatter those of the
+        whole vector.
+    bytes : int
+        What these take.
+    """
+
+    calls: int = 0
+    elements: int = 0
+    bytes: int = 0
+
+
+def most_traffic(ranks: Sequence[Mapping[str, Traffic]]) -> dict[str, Traffic]:
+    """Of each kind the most calls, elements and bytes that any rank had."""
+    return {
+        kind: Traffic(
+            max(one[kind].calls for one in ranks),
+            max(one[kind].elements for one in ranks),
+            max(one[kind].bytes for one in ranks),
+        )
+        for kind in TRAFFIC
+    }
+
+
+@dataclass(frozen=True)
+class Witnessed:
+    """What was seen of a run's communication from outside of its solver.
+
+    Parameters
+    ----------
+    traffic : mapping of str to Traffic
+        What the MPI library was asked for, by kind (`TRAFFIC`); empty where nobody looked.
+    after_others : int or None
+        Reductions before which, since the one before, some collective was entered that is neither a
+        reduction nor a broadcast or barrier; None where nobody looked.
+    arithmetic_kinds : int
+        How many kinds of arithmetic the ranks have, as their processors and libraries decide it; 0 where
+        that was not measured.
+    """
+
+    traffic: Mapping[str, Traffic] = field(default_factory=dict)
+    after_others: int | None = None
+    arithmetic_kinds: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """The recorded states of one run.
@@ -178,6 +233,8 @@ class Trajectory:
     received : ndarray of uint64, shape (P, c), optional
         Digests of what each rank received in each of c collectives that give all ranks the same numbers, as
         a witness saw it; 0 where it could not look.
+    seen : Witnessed, optional
+        What a witness saw of its communication; a solver leaves it empty.
     known : ndarray of bool, shape (m,), optional
         Coordinates whose values were written down; the others stand as 0 in `alphas` and are unknown, but
         for the first a. All are known if absent.
@@ -212,6 +269,7 @@ class Trajectory:
     log: np.ndarray | None = None
     rounding: np.ndarray | None = None
     received: np.ndarray | None = None
+    seen: Witnessed | None = None
     known: np.ndarray | None = None
     drawn: np.ndarray | None = None
     filled: tuple[str, ...] = ()

@@ -1,20 +1,22 @@
 """The production solver on P ranks, driven from outside the ranks, and a run of which others tell as well.
 
 Each rank hands out digests of its own dual vectors, taken here, and the MPI library is asked, through the
-interposer between it and the solver, for the reductions that each rank entered. Where that cannot be built
+interposer between it and the solver, for all by which each rank communicated. Where that cannot be built
 (no C compiler), or the ranks are those of a job that was started without it, counts are the solver's own.
+Whether the ranks' arithmetic differs is measured here, where that is said or something is broadcast.
 """
 
 from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
+from sstep_verify.adapters.arithmetic import arithmetic_of_process
 from sstep_verify.adapters.callable import observed
 from sstep_verify.errors import DivergedError, InputError, MissingExtraError, NotMadeError, RunError
 from sstep_verify.floating_point import restore
@@ -34,7 +36,7 @@ from sstep_verify.solver.communicator import communicator_of
 from sstep_verify.solver.packet import IncoherenceError
 from sstep_verify.solver.run import ProductionSolver
 from sstep_verify.solver.settings import Options
-from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory
+from sstep_verify.trajectory import BROADCAST, BROADCASTS, Trajectory, Witnessed, most_traffic
 
 
 def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:
@@ -84,9 +86,7 @@ def of_ranks(error: RankError) -> Exception:
 def whole_run(ranks: int, function: Callable[..., Trajectory], *arguments: Any, limit: float) -> Trajectory:
     """Make a run on P ranks by a function of a communicator and the arguments, within `limit` seconds.
 
-    It is that of rank 0, with the alterations and timers of all: of each phase the largest seconds, and
-    mean and smallest under names that say so; with digests of all, and what was seen as counters.
-    Errors are those of `DistributedSolver.run`.
+    It is `joined` of what all ranks made; errors are those of `DistributedSolver.run`.
     """
     # A rank that is alone counts what it would send.
     variables = {} if ranks == 1 or promised_size() > 1 else _witness()
@@ -94,9 +94,18 @@ def whole_run(ranks: int, function: Callable[..., Trajectory], *arguments: Any, 
         found = run(ranks, on_rank, function, *arguments, limit=limit, variables=variables)
     except RankError as error:
         raise of_ranks(error) from error
-    whole: Trajectory = found[0]
+    return joined(found)
+
+
+def joined(ranks: Sequence[tuple[Trajectory, str]]) -> Trajectory:
+    """The run of rank 0, with what all ranks found, by `on_rank`.
+
+    That are alterations and timers: of each phase the largest seconds, and mean and smallest under names
+    that say so; digests of a; and what was seen, of each kind the most of any rank.
+    """
+    found, arithmetic_kinds = [one for one, _ in ranks], {digest for _, digest in ranks if digest}
+    whole = found[0]
     digests = {k: tuple("".join(one.fingerprints.get(k, ())) for one in found) for k in whole.fingerprints}
-    seen = {*WITNESSED.values(), AFTER_OTHERS} & whole.counters.keys()
     timers: dict[str, float] = {}
     for phase in whole.timers:
         seconds = [one.timers[phase] for one in found]
@@ -105,35 +114,43 @@ def whole_run(ranks: int, function: Callable[..., Trajectory], *arguments: Any, 
     return replace(
         whole,
         fingerprints=digests,
-        counters={**whole.counters, **{name: max(one.counters[name] for one in found) for name in seen}},
+        seen=_most([one.seen for one in found if one.seen is not None], len(arithmetic_kinds)),
         timers=timers,
         altered=tuple(sorted({word for one in found for word in one.altered})),
     )
 
 
-def on_rank(comm: Any, function: Callable[..., Trajectory], *arguments: Any) -> Trajectory:
+def _most(seen: Sequence[Witnessed], arithmetic_kinds: int) -> Witnessed | None:
+    """Of each kind the most that any rank handed over; None where nobody looked at anything."""
+    if not seen:
+        return Witnessed(arithmetic_kinds=arithmetic_kinds) if arithmetic_kinds else None
+    return Witnessed(
+        most_traffic([one.traffic for one in seen]),
+        max(one.after_others or 0 for one in seen),
+        arithmetic_kinds,
+    )
+
+
+def on_rank(comm: Any, function: Callable[..., Trajectory], *arguments: Any) -> tuple[Trajectory, str]:
     """Make a run on an mpi4py communicator, and look at it from outside of the solver.
 
-    The trajectory of a rank has digests of its own a, and counters of the reductions and words that the MPI
-    library saw, where somebody looked; elsewhere than on rank 0 it has no vectors.
+    The trajectory of a rank has digests of its own a, and what the MPI library was asked for, where
+    somebody looked; elsewhere than on rank 0 it has no vectors. Beside it stands what decides the last bits
+    of this rank's arithmetic, where something was broadcast, or the run says so; else it is empty.
     """
     looking = is_interposed()
     if looking:
         forget_interposed_counts()
     found = replace(function(comm, *arguments), altered=restore())
-    counters = dict(found.counters)
-    if looking:
-        counts = interposed_counts()
-        reductions = counts["allreduce"], counts["reduce_scatter"]
-        counters[WITNESSED["collectives"]] = sum(one.calls for one in reductions)
-        counters[WITNESSED["words"]] = sum(one.words for one in reductions)
-        counters[AFTER_OTHERS] = reductions_after_others()
+    seen = Witnessed(interposed_counts(), reductions_after_others()) if looking else None
+    sent = found.counters.get(BROADCASTS, 0) or (seen is not None and seen.traffic[BROADCAST].calls)
+    arithmetic = arithmetic_of_process() if sent else ""
     own = {k: (fingerprint(a),) for k, a in zip(found.iterations.tolist(), found.alphas, strict=True)}
-    found = replace(found, counters=counters, fingerprints=own)
+    found = replace(found, seen=seen, fingerprints=own)
     if comm.rank:
         nothing = np.empty((found.iterations.size, 0))
         found = replace(found, alphas=nothing, panels={}, weights=None, log=None)
-    return found
+    return found, arithmetic
 
 
 @functools.cache

@@ -26,8 +26,10 @@ from sstep_verify.verdict import Coverage, Place, Verdict, Why
 
 ID = "determinism"
 
+AS_USED = "as-used"
+
 AGAIN = {
-    "as-used": "as a user makes it (in one call, without log and records)",
+    AS_USED: "as a user makes it (in one call, without log and records)",
     "resumed": "ended early and gone on with from its checkpoint",
 }
 """Variants that make a run again in another way, which must end with the same bits, and which way it is."""
@@ -73,10 +75,18 @@ def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, R
     """Every plain run again in each way, as long as it was, in one call, and nothing kept but its end."""
     requests: dict[str, RunRequest] = {}
     for s in case.s_values:
-        length = trajectories[run_key(s)].length if _ways(case) else 0
-        shared = case.problem, case.stream, s, length, case.start, case.initial
-        requests |= {again_key(way, s): RunRequest(*shared, variant=way) for way in _ways(case)}
+        for way in _ways(case):
+            requests |= made_again(case, way, s, trajectories)
     return requests
+
+
+def made_again(
+    case: Case, way: str, s: int, trajectories: Mapping[str, Trajectory]
+) -> dict[str, RunRequest]:
+    """The plain run of an s again in a way of `AGAIN`, by key."""
+    length = trajectories[run_key(s)].length
+    given = case.problem, case.stream, s, length, case.start, case.initial
+    return {again_key(way, s): RunRequest(*given, variant=way)}
 
 
 def _ways(case: Case) -> list[str]:

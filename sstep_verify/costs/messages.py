@@ -25,18 +25,16 @@ window draws twice, which are sent once, the trailer, and Z.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from sstep_verify.problems import IndexStream
+from sstep_verify.trajectory import ALLREDUCE, REDUCE_SCATTER
 
 TRAILER = 2
 """Words beside the payload of a reduction: status and signature; one more, the time, where s is tuned."""
-
-ALLREDUCE, REDUCE_SCATTER = "allreduce", "reduce_scatter"
-"""Names of the two kinds of reductions."""
 
 COUNTED = ("windows", "panel columns", "collectives", "words")
 """What a rank counts, in the order of `Counts`."""
@@ -92,6 +90,17 @@ def window_counts(
     # The first of the two reductions of reduce-scatter has no trailer.
     more = windows if exchange == "reduce-scatter" else 0
     return counts._replace(collectives=counts.collectives + more)
+
+
+def of_kinds(exchange: str, samples: int, counts: Mapping[str, int]) -> dict[str, tuple[int, int | None]]:
+    """Calls and words of each kind of reduction, of counts by their names; words None where not among them.
+
+    All are allreduces, but the first of the two of a window with exchange reduce-scatter.
+    """
+    split = exchange == "reduce-scatter"
+    scattered, words = counts["windows"] * split, samples * counts["panel columns"] * split
+    rest = counts["words"] - words if "words" in counts else None
+    return {ALLREDUCE: (counts["collectives"] - scattered, rest), REDUCE_SCATTER: (scattered, words)}
 
 
 def kept_gram_counts(

@@ -1,4 +1,4 @@
-"""Collectives counted, and made late, outside the program: a shared library between it and the MPI library.
+"""Communication counted, and collectives made late, outside the program: a library between it and its MPI.
 
 `build_interposer` makes it with the compiler wrapper of the MPI beside this Python; ranks that were started
 with it in LD_PRELOAD read what it counted by `interposed_counts`. In a process without it all that ask it
@@ -13,11 +13,11 @@ import os
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.ranks.environment import launcher
+from sstep_verify.trajectory import TRAFFIC, Traffic
 
 SOURCE = Path(__file__).with_name("pmpi_count.c")
 """Source of the library."""
@@ -41,20 +41,6 @@ NEMESES = {
 DELAY = "SSTEP_VERIFY_DELAY"
 """Environment variable that makes every collective late: microseconds for each level of a tree over the
 ranks, and, after a blank, nanoseconds for each byte handed in; see pmpi_delay.h."""
-
-KINDS = ("allreduce", "reduce_scatter", "other")
-"""Kinds of collectives, in the order of the library's numbers."""
-
-
-@dataclass(frozen=True)
-class Counted:
-    """Collectives of one kind that a process entered, and the 8-byte words that it handed in.
-
-    Of a reduce-scatter they are those of the whole vector.
-    """
-
-    calls: int
-    words: int
 
 
 def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
@@ -97,17 +83,18 @@ def is_interposed() -> bool:
     return hasattr(ctypes.CDLL(None), "pmpi_count_calls")
 
 
-def interposed_counts() -> dict[str, Counted]:
-    """Collectives counted in this process since `forget_interposed_counts`, by kind."""
+def interposed_counts() -> dict[str, Traffic]:
+    """What this process handed to its MPI library since `forget_interposed_counts`, by kind."""
     library = _loaded()
-    return {
-        kind: Counted(library.pmpi_count_calls(number), library.pmpi_count_bytes(number) // 8)
-        for number, kind in enumerate(KINDS)
-    }
+    counts = library.pmpi_count_calls, library.pmpi_count_elements, library.pmpi_count_bytes
+    return {kind: Traffic(*(count(number) for count in counts)) for number, kind in enumerate(TRAFFIC)}
 
 
 def reductions_after_others() -> int:
-    """Reductions of this process before which, since the one before, it entered some other collective."""
+    """Reductions of this process before which, since the one before, it entered some other collective.
+
+    Broadcasts and barriers are none of these: they are counted by themselves.
+    """
     return int(_loaded().pmpi_count_after_others())
 
 
@@ -128,7 +115,7 @@ def _loaded() -> ctypes.CDLL:
             f"no interposer in this process: LD_PRELOAD = {os.environ.get('LD_PRELOAD', '')!r} loads no "
             "pmpi_count.so; start the ranks with run(..., variables={'LD_PRELOAD': path})"
         )
-    for function in (library.pmpi_count_calls, library.pmpi_count_bytes):
+    for function in (library.pmpi_count_calls, library.pmpi_count_elements, library.pmpi_count_bytes):
         function.restype, function.argtypes = ctypes.c_longlong, [ctypes.c_int]
     library.pmpi_count_after_others.restype = ctypes.c_longlong
     return library

@@ -2,7 +2,7 @@
 
    place-RANK.txt     from MPI_Init on, at any time, also after a kill: "calls state name", blanks to 63 characters and
                       a line's end; the collectives so far, "in" or "after", and the last one's name
-   witness-RANK.txt   at MPI_Finalize: a line "ranks P", then a line "calls bytes" for each kind
+   witness-RANK.txt   at MPI_Finalize: a line "ranks P", then a line "calls elements bytes" for each kind
    seconds-RANK.txt   at MPI_Finalize: seconds since the end of MPI_Init
    received-RANK.bin  at MPI_Finalize: for each collective that gives all ranks of the world the same numbers, eight
                       bytes, little-endian: the FNV-1a digest of what this rank received (0 where it is not contiguous) */
@@ -82,17 +82,17 @@ static void witness_seconds(void) {
     fclose(file);
 }
 
-static void witness_end(int kinds, const long long *calls, const long long *bytes) {
+static void witness_end(int kinds, const Traffic *counted, long long collectives) {
     char path[PATH];
-    long long made = 0;
     if (witness_rank < 0) witness_begin(); /* not begun by MPI_Init: a binding of another language */
-    for (int kind = 0; kind < kinds; kind++) made += calls[kind];
-    witness_place("in", "MPI_Finalize", made);
+    witness_place("in", "MPI_Finalize", collectives);
     witness_seconds();
     FILE *file = witness_path(path, "witness-%d.txt") ? fopen(path, "w") : NULL;
     if (file) {
         fprintf(file, "ranks %d\n", witness_ranks);
-        for (int kind = 0; kind < kinds; kind++) fprintf(file, "%lld %lld\n", calls[kind], bytes[kind]);
+        for (int kind = 0; kind < kinds; kind++)
+            fprintf(file, "%lld %lld %lld\n", counted[kind].calls, counted[kind].handed.elements,
+                    counted[kind].handed.bytes);
         fclose(file);
     }
     if (witness_digests) fclose(witness_digests);

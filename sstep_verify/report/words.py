@@ -435,7 +435,7 @@ def _kernel(verdict: Verdict, at: Place) -> str:
 
 
 def _item(verdict: Verdict, at: Place) -> str:
-    return f"the reported {at.item}"
+    return f"the reported {at.item}" + (f" of the {at.run}" if at.run else "")
 
 
 def _weights(verdict: Verdict, at: Place) -> str:

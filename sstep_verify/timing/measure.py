@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from sstep_verify.files import whole_folder, write_text
 from sstep_verify.provenance import collect
+from sstep_verify.trajectory import COLLECTIVES, Traffic
 
 QUARTILES = (0.25, 0.5, 0.75)
 
@@ -30,6 +31,12 @@ class Delay(NamedTuple):
     def transfer(self, ranks: int, words: float) -> float:
         """Seconds of the part that grows with the words of 8 bytes."""
         return 8e-9 * self.per_byte * words * levels(ranks)
+
+
+def of_collectives(traffic: Mapping[str, Traffic]) -> tuple[int, float]:
+    """Collectives of all kinds, and words of 8 bytes handed to them: what is late by a `Delay`."""
+    found = [traffic[kind] for kind in COLLECTIVES]
+    return sum(one.calls for one in found), sum(one.bytes for one in found) / 8
 
 
 class Sample(NamedTuple):

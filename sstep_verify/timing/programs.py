@@ -20,7 +20,7 @@ from sstep_verify.files import read_whole
 from sstep_verify.problems import IndexStream, Problem, loss_from
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.interposer import DELAY
-from sstep_verify.timing.measure import Delay, Sample
+from sstep_verify.timing.measure import Delay, Sample, of_collectives
 from sstep_verify.timing.ranks import SEED, Wanted
 
 WRAPPER = "mpicc"
@@ -116,7 +116,8 @@ class SomeProgram:
         run = solver.run(RunRequest(self._problem, stream, s, length, log=log))
         if not math.isfinite(solver.seconds):
             raise ProgramError("no rank left its seconds: the program does not end by MPI_Finalize")
-        return solver.seconds, run.counters["collectives"], run.counters["words"]
+        assert run.seen is not None  # Its witness is always named.
+        return solver.seconds, *of_collectives(run.seen.traffic)
 
     def _solver(self, ranks: int) -> DelayedProgram:
         if ranks > 1 and not self._described.program.takes_ranks:

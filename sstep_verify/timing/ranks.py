@@ -31,7 +31,7 @@ from sstep_verify.solver.communicator import communicator_of
 from sstep_verify.solver.data.reading import load_local
 from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Options
-from sstep_verify.timing.measure import Delay, Sample
+from sstep_verify.timing.measure import Delay, Sample, of_collectives
 
 LONGEST = 1 << 40
 """Iterations of the stream: more than any stretch makes."""
@@ -102,8 +102,8 @@ def load(comm: Any, wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def stretch(comm: Any, s: int, exchange: str, windows: int, delay: Delay) -> tuple[float, int, int]:
-    """Seconds, collectives and words of this rank in so many windows of a run; no set-up in it."""
+def stretch(comm: Any, s: int, exchange: str, windows: int, delay: Delay) -> tuple[float, int, float]:
+    """Seconds, collectives and words of 8 bytes of this rank in some windows of a run; no set-up in it."""
     problem, end = _held["problem"], (WARM + windows) * s
     stream = IndexStream("uniform", problem.samples, _held["block"], LONGEST, SEED)
     set_delay(0.0)
@@ -119,8 +119,7 @@ def stretch(comm: Any, s: int, exchange: str, windows: int, delay: Delay) -> tup
         seconds = stopwatch(comm.Barrier, lambda: made.advance(WARM * s, end), ready)
     finally:
         set_delay(0.0)
-    counted = interposed_counts().values()
-    return seconds, sum(one.calls for one in counted), sum(one.words for one in counted)
+    return seconds, *of_collectives(interposed_counts())
 
 
 def alone(comm: Any, delay: Delay, calls: int, words: int = 1) -> float:

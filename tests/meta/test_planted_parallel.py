@@ -26,6 +26,7 @@ from sstep_verify.problems import (
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import RankError, run
 from sstep_verify.solver.settings import Options
+from sstep_verify.trajectory import TRAFFIC
 from sstep_verify.verdict import NoteKind, Status
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
@@ -236,10 +237,16 @@ def test_a_defect_on_all_ranks_is_red_where_the_unplanted_solver_is_green(ranks,
     assert status(check, request, ranks, edits, **options) is Status.FAIL
 
 
+INNER = "self.packet.communicator._inner"
 OTHERS = {
-    "barrier": "self._communicator.barrier()",
-    "gather": "self._communicator.allgather(0)",
-    "broadcast": "self.packet.communicator._inner.broadcast(np.zeros(1))",
+    "barrier": ("self._communicator.barrier()", "barriers that the MPI library counted"),
+    "gather": ("self._communicator.allgather(0)", "reductions after another collective"),
+    "broadcast": (f"{INNER}.broadcast(np.zeros(1))", "broadcasts that the MPI library counted"),
+    "counted broadcast": ("self.packet.communicator.broadcast(np.zeros(1))", "broadcasts"),
+    "ring": (
+        f"{INNER}._comm.Sendrecv(np.zeros(3), ({INNER}.rank + 1) % {INNER}.size, 0, np.zeros(3))",
+        "messages from rank to rank that the MPI library counted",
+    ),
 }
 
 
@@ -249,7 +256,7 @@ def test_a_collective_in_every_window_that_is_no_reduction_is_seen_and_none_of_s
         ALLREDUCE: [
             (
                 "        self.packet.reduce(rows.size)\n",
-                f"        self.packet.reduce(rows.size)\n        {OTHERS[name]}\n",
+                f"        self.packet.reduce(rows.size)\n        {OTHERS[name][0]}\n",
             )
         ]
     }
@@ -264,9 +271,9 @@ def test_a_collective_in_every_window_that_is_no_reduction_is_seen_and_none_of_s
         case = replace(case_of(request, solver), points={S: points})
         verdict = judged(message_count, case, solver)[S]
         assert verdict.status is wanted, verdict.reason
-        assert (verdict.place.item == "reductions after another collective") == bool(planted)
+        assert (verdict.place.item == OTHERS[name][1]) == bool(planted)
         assert NoteKind.OWN_WORD not in [note.kind for note in verdict.notes]
-        assert {"collectives", "words"} <= set(verdict.evidence["seen"])
+        assert set(verdict.evidence["seen"]) == set(TRAFFIC)
 
 
 def test_counts_that_nobody_else_made_are_said_to_be_the_solver_s_own_word(monkeypatch):

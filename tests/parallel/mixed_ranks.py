@@ -6,6 +6,7 @@ import pickle
 import sys
 from pathlib import Path
 
+from sstep_verify.adapters.ours import joined, on_rank
 from sstep_verify.ranks.environment import world
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver.communicator import communicator_of
@@ -13,13 +14,20 @@ from sstep_verify.solver.communicator import communicator_of
 
 def main(asked: Path, answer: Path) -> None:
     """Make them; rank 0 tells what all found."""
-    communicator, made = communicator_of(world()), {}
-    kinds = communicator.kinds
+    comm, made = world(), {}
+    communicator = communicator_of(comm)
+    kinds, ends = communicator.kinds, {}
+
+    def run(_comm, request, options):
+        return ProductionSolver(communicator, **options).run(request)
+
     for name, (options, request) in pickle.loads(asked.read_bytes()).items():
-        made[name] = ProductionSolver(communicator, **options).run(request)
-    ends = communicator.allgather({name: found.final.tobytes() for name, found in made.items()})
+        found = on_rank(comm, run, request, options)
+        ends[name] = found[0].fingerprints
+        made[name] = joined(communicator.allgather(found))
+    every = communicator.allgather(ends)
     if communicator.rank == 0:
-        answer.write_bytes(pickle.dumps((kinds, made, ends)))
+        answer.write_bytes(pickle.dumps((kinds, made, every)))
 
 
 if __name__ == "__main__":

@@ -7,11 +7,12 @@ from unittest import mock
 
 import numpy as np
 
-from sstep_verify.ranks.interposer import Counted, forget_interposed_counts, interposed_counts
+from sstep_verify.ranks.interposer import forget_interposed_counts, interposed_counts
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver import run as run_module
 from sstep_verify.solver.communicator import communicator_of
 from sstep_verify.solver.data.partition import Partition
+from sstep_verify.trajectory import Traffic
 
 
 def final_on_columns(comm, request, options, starts) -> np.ndarray:
@@ -26,7 +27,7 @@ def final_on_columns(comm, request, options, starts) -> np.ndarray:
         return solver.run(request).final
 
 
-def witnessed(comm, request, options) -> tuple[dict[str, int], dict[str, Counted]]:
+def witnessed(comm, request, options) -> tuple[dict[str, int], dict[str, Traffic]]:
     """Counters of a run, and what the interposer counted meanwhile."""
     solver = ProductionSolver(communicator_of(comm), **asdict(options))
     forget_interposed_counts()

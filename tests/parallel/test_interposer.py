@@ -7,7 +7,8 @@ import pytest
 
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.ranks import RankError, interposer, run
-from sstep_verify.ranks.interposer import Counted, build_interposer
+from sstep_verify.ranks.interposer import build_interposer
+from sstep_verify.trajectory import TRAFFIC, Traffic
 
 pytestmark = pytest.mark.pool_only
 
@@ -31,17 +32,18 @@ def test_counts_equal_the_counting_communicator(preload, ranks, sequence, length
         ranks, ranks_do.counted, sequence, length, variables=preload
     ):
         summed, scattered = sequence.count("allreduce"), sequence.count("reduce_scatter")
-        assert reductions == {
-            "allreduce": Counted(summed, summed * length),
-            "reduce_scatter": Counted(scattered, scattered * length * ranks),
-            "other": Counted(0, 0),
+        split = scattered * length * ranks
+        assert reductions == dict.fromkeys(TRAFFIC, Traffic()) | {
+            "allreduce": Traffic(summed, summed * length, 8 * summed * length),
+            "reduce_scatter": Traffic(scattered, split, 8 * split),
         }
         assert (collectives, words) == (
             sum(counted.calls for counted in reductions.values()),
-            sum(counted.words for counted in reductions.values()),
+            sum(counted.elements for counted in reductions.values()),
         )
         assert everything["allreduce"] == reductions["allreduce"]
-        assert everything["other"].calls >= 2  # the barrier, and objects of all ranks
+        assert everything["barrier"] == Traffic(1)
+        assert everything["other"].calls >= 1  # objects of all ranks
 
 
 def test_ranks_without_it_say_so():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import mixed_ranks
@@ -13,6 +14,7 @@ import pytest
 
 from sstep_verify.checks.registry import checks_of, verdicts_of
 from sstep_verify.checks.shared.case import Case, merge_requests
+from sstep_verify.errors import MissingExtraError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
     Hinge,
@@ -24,6 +26,7 @@ from sstep_verify.problems import (
     Ridge,
 )
 from sstep_verify.ranks.environment import implementation, launch_variables, launcher
+from sstep_verify.ranks.interposer import build_interposer
 from sstep_verify.solver.packet import IncoherenceError
 from sstep_verify.solver.settings import Options
 from sstep_verify.solver.training.checkpoint import read_checkpoint
@@ -57,9 +60,9 @@ def words_of(cores, *words) -> list[str]:
     return [str(launcher()), *parts[0], *(word for part in parts[1:] for word in (":", *part))]
 
 
-def ended(words, folder: Path) -> subprocess.CompletedProcess:
+def ended(words, folder: Path, variables=None) -> subprocess.CompletedProcess:
     return subprocess.run(
-        words, cwd=folder, env=launch_variables(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        words, cwd=folder, env=launch_variables() | (variables or {}), stdin=subprocess.DEVNULL, capture_output=True, text=True,
         timeout=120, check=False,
     )  # fmt: skip
 
@@ -78,8 +81,22 @@ def case_of(name: str, ranks: int) -> tuple[dict, Case]:
     return options, Case(name, problem, stream, (S,), ITERATIONS, declared)
 
 
+@pytest.fixture(scope="module")
+def witness(tmp_path_factory) -> dict[str, str]:
+    try:
+        return {"LD_PRELOAD": str(build_interposer(tmp_path_factory.mktemp("mixed")))}
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+def more(traffic):
+    """The same with a broadcast more."""
+    found = traffic["broadcast"]
+    return {**traffic, "broadcast": replace(found, calls=found.calls + 1)}
+
+
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_runs_of_ranks_of_other_kinds_are_right_and_the_same_on_all(tmp_path, ranks):
+def test_runs_of_ranks_of_other_kinds_are_right_and_the_same_on_all(tmp_path, ranks, witness):
     cases = {
         f"{form}: {task}": case_of(f"{form}: {task}", ranks) for form in FORMS for task in ("svm", "krr")
     }
@@ -89,7 +106,7 @@ def test_runs_of_ranks_of_other_kinds_are_right_and_the_same_on_all(tmp_path, ra
         for key, request in merge_requests(check.runs(case) for check in CHECKS).items()
     }
     (tmp_path / "asked").write_bytes(pickle.dumps(asked))
-    found = ended(words_of(CORES[:ranks], mixed_ranks.__file__, "asked", "answer"), tmp_path)
+    found = ended(words_of(CORES[:ranks], mixed_ranks.__file__, "asked", "answer"), tmp_path, witness)
     assert found.returncode == 0, found.stderr
     kinds, made, ends = pickle.loads((tmp_path / "answer").read_bytes())
     assert len({kind.split("products ")[1] for kind in kinds}) > 1, "the products must differ for a test"
@@ -105,8 +122,22 @@ def test_runs_of_ranks_of_other_kinds_are_right_and_the_same_on_all(tmp_path, ra
         assert not bad, name
         counted = [one for one in verdicts if one.check == "message-count"]
         assert counted
-        assert {note.kind for one in counted for note in one.notes} == {NoteKind.OWN_WORD}
+        assert not {note.kind for one in counted for note in one.notes} & {NoteKind.OWN_WORD}
         assert all(one.evidence["broadcasts"] for one in counted)
+        assert {one.evidence["arithmetic_kinds"] for one in counted} == {ranks}
+        # What was measured excuses what is sent; a broadcast more than the solver counts is none of that.
+        check = next(check for check in CHECKS if check.id == "message-count")
+        for change, wanted in (({"arithmetic_kinds": 1}, Status.FAIL), ({"traffic": more}, Status.FAIL)):
+            changed = {
+                key: replace(run, seen=replace(run.seen, **{
+                    field: value(run.seen.traffic) if callable(value) else value
+                    for field, value in change.items()
+                }))
+                for key, run in runs.items()
+            }  # fmt: skip
+            for verdict in verdicts_of(check, case, changed, Oracle(case.problem)):
+                assert verdict.status is wanted
+                assert "broadcasts" in verdict.place.item
 
 
 def test_solve_goes_on_where_nodes_differ_and_says_so(tmp_path):

@@ -7,12 +7,14 @@ import pytest
 from checked_runs import ITERATIONS, KERNELS, LOSSES, case_of, fits, options_of, problem_of
 
 from sstep_verify.checks.recorded.message_count import expected_counts
+from sstep_verify.costs.messages import of_kinds
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import run
 from sstep_verify.ranks.interposer import build_interposer
 from sstep_verify.solver.run import ProductionSolver
 from sstep_verify.solver.settings import Options
+from sstep_verify.trajectory import BARRIER, BROADCAST, POINT_TO_POINT, REDUCE_SCATTER, Traffic
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 
@@ -44,8 +46,10 @@ def test_the_solver_counts_what_the_library_sees(preload, ranks, form):
             for counters, seen in run(
                 ranks, ranks_do.witnessed, request, Options(**options), variables=preload
             ):
-                reductions = (seen["allreduce"], seen["reduce_scatter"])
                 assert counters == expected
-                assert sum(one.calls for one in reductions) == expected["collectives"]
-                assert sum(one.words for one in reductions) == expected["words"]
-                assert (seen["reduce_scatter"].calls > 0) is ("scatter" in form)
+                for kind, (calls, words) in of_kinds(
+                    case.declaration.exchange.kind, problem.samples, expected
+                ).items():
+                    assert seen[kind] == Traffic(calls, words, 8 * words)
+                assert (seen[REDUCE_SCATTER].calls > 0) is ("scatter" in form)
+                assert {seen[kind] for kind in (BROADCAST, POINT_TO_POINT, BARRIER)} == {Traffic()}

@@ -21,6 +21,7 @@ from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.adapters.program.witness import (
     COUNTS,
     PANEL,
+    counted_by,
     read_counters,
     read_panels,
     read_places,
@@ -38,7 +39,7 @@ from sstep_verify.errors import (
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest, adapter
-from sstep_verify.trajectory import WITNESSED, Trajectory
+from sstep_verify.trajectory import Trajectory, Witnessed
 
 ESCAPED = "processes that had left its process group were still running when it had ended, and were ended"
 
@@ -102,6 +103,7 @@ class ProgramSolver:
             rounding=np.concatenate(errors) if self.described.rounded else None,
             known=last.known,
             fingerprints=last.fingerprints,
+            seen=last.seen,
             received=last.received,
         )
 
@@ -158,7 +160,7 @@ class ProgramSolver:
         self._require_end(ended, folder)
         try:
             room.require_same()
-            counters, received = self._counted(folder)
+            counters, seen, received = self._counted(folder)
             if described.final:
                 left = read_printed(described.final, request, folder, ended, taken, places)
             else:
@@ -178,6 +180,7 @@ class ProgramSolver:
             left,
             timers={"run": ended.seconds},
             counters={"windows": -(-request.iterations // request.s)} | counters,
+            seen=seen,
             received=received,
             fingerprints={request.iterations: fingerprints} if fingerprints else {},
         )
@@ -242,18 +245,19 @@ class ProgramSolver:
                 f"of {stream.kind}, seed {stream.seed}"
             )
 
-    def _counted(self, folder: Path) -> tuple[dict[str, int], np.ndarray | None]:
+    def _counted(self, folder: Path) -> tuple[dict[str, int], Witnessed | None, np.ndarray | None]:
         """Counts that the program wrote down, or those of the witness, which must not contradict them."""
         told = read_counters(folder)
         if not self._program.witness:
-            return told, None
-        seen, received = read_witness(folder, self._ranks)
-        for name, count in seen.items():
+            return told, None, None
+        traffic, received = read_witness(folder, self._ranks)
+        counts = counted_by(traffic)
+        for name, count in counts.items():
             if told.get(name, count) != count:
                 raise WitnessError(
                     f"counters.txt says {name} {told[name]}, but the witness counted {count}"
                 )
-        return told | seen | {WITNESSED[name]: count for name, count in seen.items()}, received
+        return told | counts, Witnessed(traffic), received
 
     def _require_end(self, ended: Ended, folder: Path) -> None:
         """Raise unless a run was made; OSError where a limit of this machine ended it."""

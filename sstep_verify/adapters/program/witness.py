@@ -1,4 +1,4 @@
-"""What a program shows beside its a: collectives, as it and the interposer count them, and kernel rows.
+"""What a program shows beside its a: communication, as it and the interposer count it, and kernel rows.
 
 Kernel rows are those that its windows used, as examples/sstep_trace.h writes them with -DSSTEP_PANEL.
 """
@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +18,8 @@ from sstep_verify.adapters.program.numbers import content_of
 from sstep_verify.errors import MissingExtraError, NoLogError, ProgramError, RefusedError, WitnessError
 from sstep_verify.problems import Problem
 from sstep_verify.protocol import RunRequest
-from sstep_verify.ranks.interposer import KINDS, NEMESIS, WITNESS, preloaded
-from sstep_verify.trajectory import Panel
+from sstep_verify.ranks.interposer import NEMESIS, WITNESS, preloaded
+from sstep_verify.trajectory import COLLECTIVES, TRAFFIC, Panel, Traffic, most_traffic
 
 COUNTS = "counters.txt"
 
@@ -46,12 +46,12 @@ def witness_variables(wrapper: str, nemesis: str, folder: Path) -> dict[str, str
     return {**loaded, WITNESS: str(folder), NEMESIS: nemesis}
 
 
-def read_witness(folder: Path, ranks: int) -> tuple[dict[str, int], np.ndarray]:
+def read_witness(folder: Path, ranks: int) -> tuple[dict[str, Traffic], np.ndarray]:
     """What the interposer left of a run that ended.
 
-    First collectives, and words of 8 bytes handed to them, of the rank that had most; then what was
-    received (uint64, (P, c)) as in a `Trajectory`: a rank with fewer collectives than another has 0 in
-    their place. RefusedError if it saw nothing, WitnessError if ranks are missing or a file is none of it.
+    First what was handed over, of each kind by the rank that had most; then what was received (uint64,
+    (P, c)) as in a `Trajectory`: a rank with fewer collectives than another has 0 in their place.
+    RefusedError if it saw nothing, WitnessError if ranks are missing or a file is none of it.
     """
     files = sorted(folder.glob("witness-*.txt"))
     if not files:
@@ -67,11 +67,20 @@ def read_witness(folder: Path, ranks: int) -> tuple[dict[str, int], np.ndarray]:
             f"{ranks} ranks were started, but {len(files)} ended in worlds of {sorted(worlds)}: a "
             "launcher of another MPI starts every rank in a world of its own"
         )
-    counters = {
-        "collectives": max(sum(calls for calls, _ in kinds) for _, kinds in found),
-        "words": max(sum(size for _, size in kinds) // 8 for _, kinds in found),
-    }
-    return counters, _received(folder, ranks)
+    return most_traffic([kinds for _, kinds in found]), _received(folder, ranks)
+
+
+def counted_by(traffic: Mapping[str, Traffic]) -> dict[str, int]:
+    """Collectives of all kinds, and words handed to them, as a program counts them.
+
+    A word is a number of 4 or 8 bytes. Where others were handed over too no words are stated.
+    """
+    found = [traffic[kind] for kind in COLLECTIVES]
+    counts = {"collectives": sum(one.calls for one in found)}
+    elements, size = (sum(getattr(one, name) for one in found) for name in ("elements", "bytes"))
+    if size in (4 * elements, 8 * elements):
+        counts["words"] = elements
+    return counts
 
 
 def read_places(folder: Path, ranks: int) -> str:
@@ -94,18 +103,19 @@ def _place(path: Path) -> str:
     return f"{where} (collective {count})" if name not in ("MPI_Init", "MPI_Finalize") else where
 
 
-def _read(path: Path) -> tuple[int, list[tuple[int, int]]]:
-    """Ranks, and calls and bytes by kind, of one rank's file."""
+def _read(path: Path) -> tuple[int, dict[str, Traffic]]:
+    """Ranks, and what was handed over by kind, of one rank's file."""
     lines = (
         content_of(path, 4096, "counts of the witness", WitnessError)
         .decode("ascii", "replace")
         .splitlines()
     )
-    rows = [re.fullmatch(r"(?:ranks )?(\d+)(?: (\d+))?", line) for line in lines]
-    if len(rows) != 1 + len(KINDS) or None in rows:
+    first = re.fullmatch(r"ranks (\d+)", lines[0] if lines else "", re.ASCII)
+    rows = [re.fullmatch(r"(\d+) (\d+) (\d+)", line, re.ASCII) for line in lines[1:]]
+    if first is None or len(rows) != len(TRAFFIC) or None in rows:
         raise WitnessError(f"{path.name} is no file of the witness: the program wrote over it")
-    ranks, *kinds = [row.groups(default="0") for row in rows if row]
-    return int(ranks[0]), [(int(calls), int(size)) for calls, size in kinds]
+    counts = [Traffic(*map(int, row.groups())) for row in rows if row]
+    return int(first[1]), dict(zip(TRAFFIC, counts, strict=True))
 
 
 def _received(folder: Path, ranks: int) -> np.ndarray:

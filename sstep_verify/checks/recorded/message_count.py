@@ -1,13 +1,18 @@
 """Check message-count: s iterations per communication, counted.
 
 The counts a run reports, and those of a witness between solver and MPI library where there was one, are
-compared with what the declared exchange implies, exactly; the formulas stand in
-sstep_verify/costs/messages.py. Where no witness looked, the counts are the solver's own word, and the
-verdict says so. Formulas and counts are of reductions. Other collectives (broadcasts, gathers, barriers)
-belong to the set-up and to where a is recorded, so no more reductions may follow one than a was recorded
-times; on ranks whose processors differ rank 0 sends every window's end besides, which is counted and held
-against nothing. Of exchange per-window, whose set-up may be anything, the collectives of a run beyond those
-of its first half are compared.
+compared with what the declared exchange implies, exactly; the formulas are in
+sstep_verify/costs/messages.py. A witness counts each kind of operation by itself: calls, elements and bytes
+of allreduces and reduce-scatters, broadcasts, messages from rank to rank, barriers. Where none looked, the
+counts are the solver's own word, and the verdict says so. Other collectives (gathers) belong to the set-up
+and to where a is recorded, so no more reductions may follow one than a was recorded times. Broadcasts are
+allowed on ranks whose arithmetic was measured to differ, one a window, and not where the solver says so.
+Barriers are those of separate timers.
+
+Where a solver has another way to make its runs, as a user makes them (in one call, without log and
+records), the counts of that run are compared too. Of exchange per-window, whose set-up may be anything, the
+collectives of a run beyond those of its first half are compared, and the messages from rank to rank, of
+which there are none.
 
 One process counts what it would send. Counts alone are evidence that s was used: the iterates are not.
 """
@@ -16,12 +21,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from sstep_verify.checks.determinism import AGAIN_OF, AS_USED, again_key, made_again
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
-from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
+from sstep_verify.checks.shared.every_s import runs_of_every_s
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import planted_term
@@ -38,7 +45,17 @@ from sstep_verify.costs.messages import (
 from sstep_verify.declaration import COLUMN_CACHE, KEPT_GRAM, PER_WINDOW, SEPARATE, Exchange
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
-from sstep_verify.trajectory import AFTER_OTHERS, BROADCASTS, WITNESSED, Trajectory
+from sstep_verify.trajectory import (
+    ALLREDUCE,
+    BARRIER,
+    BROADCAST,
+    BROADCASTS,
+    COLLECTIVES,
+    POINT_TO_POINT,
+    REDUCE_SCATTER,
+    Trajectory,
+    Witnessed,
+)
 from sstep_verify.verdict import Note, NoteKind, Place, Term, Verdict, Why
 
 ID = "message-count"
@@ -73,60 +90,151 @@ def _windows(iterations: int, s: int) -> int:
 
 
 def _judge(
-    case: Case, s: int, oracle: Oracle, whole: Trajectory, half: Trajectory | None = None
+    case: Case, s: int, as_used: Trajectory | None, whole: Trajectory, half: Trajectory | None = None
 ) -> Iterator[Verdict]:
-    """Compare the counts of a plain run with the declared exchange; the oracle is not used.
+    """Compare the counts of a plain run, and of it as a user makes it, with the declared exchange.
 
     Of exchange per-window what is beyond the first half of the run is compared: the set-up, whatever it
     is, stands in both. A single window has no verdict: nothing tells it from the set-up. A solver that
     counts nothing is INCONCLUSIVE.
     """
-    counts, steps, windows = _whole_numbers(whole), whole.length, _windows(whole.length, s)
+    steps, windows = whole.length, _windows(whole.length, s)
     due: tuple[str, ...] = COUNTED
     if _declared(case).kind != PER_WINDOW:
         expected = expected_counts(case, s, whole)
+        made = [_of_run(case, s, whole, expected)]
+        made += [] if as_used is None else [_of_run(case, s, as_used, expected, AGAIN_OF[AS_USED])]
     elif half is None:
         return
     else:
-        earlier = _whole_numbers(half)
-        counts = {name: counts[name] - earlier[name] for name in counts.keys() & earlier.keys()}
         steps, windows = steps - half.length, windows - _windows(half.length, s)
-        due, expected = ("collectives",), [{"collectives": windows}]
-    known = [name for name in due if name in counts and name in expected[0]]
-    # A kept Gram matrix is formed by the first run that needs it, and later runs find it there.
-    best = min(expected, key=lambda wanted: sum(counts[name] != wanted[name] for name in known))
-    seen = {name: counts[other] for name, other in WITNESSED.items() if other in counts and name in best}
-    own = {name: counts[name] for name in known}
-    findings = [
-        wrong(abs(made - best[name]), place=Place(found=made, expected=best[name], item=name + how))
-        for how, of_whom in (("", own), (" that the MPI library counted", seen))
-        for name, made in of_whom.items()
-    ]
-    if half is None:
-        findings += _others(case, whole)
-    if missing := ", ".join(name for name in due if name not in known):
-        uncounted = Place(item=missing)
+        due, made = ("collectives",), [_beyond(whole, half, windows)]
+    best, own, _ = made[0]
+    every = [count for _, _, counts in made for count in counts]
+    findings = [count.finding for count in every]
+    missing = [name for name in due if name not in own or name not in best]
+    if missing:
+        uncounted = Place(item=", ".join(missing))
         findings.append(Finding(0.0, math.inf, 0.0, why=Why.NOT_RECORDED, place=uncounted))
+    traffic = whole.seen.traffic if whole.seen else {}
     yield verdict_from(
         ID,
         case,
         s,
         *findings,
         units="messages or words",
-        planned=len(due) + len(seen),
-        executed=len(known) + len(seen),
+        planned=len(every) + len(missing),
+        executed=len(every),
         terms=_terms(case, s, steps, windows, whole),
         evidence={
-            "counted": own,
+            "counted": {name: own[name] for name in due if name in own and name in best},
             "expected": best,
-            "seen": seen,
-            BROADCASTS: whole.counters.get(BROADCASTS, 0),
+            "seen": {kind: asdict(one) for kind, one in traffic.items()},
+            "compared": ["plain run", *([AGAIN_OF[AS_USED]] if len(made) > 1 else [])],
+            BROADCASTS: own.get(BROADCASTS, 0),
+            "arithmetic_kinds": whole.seen.arithmetic_kinds if whole.seen else 0,
         },
-        signs=[
-            name for name in known if counts[name] != best[name] or seen.get(name, best[name]) != best[name]
-        ][:1],
-        notes=() if seen else (Note(NoteKind.OWN_WORD),),
+        signs=[count.sign for count in every if count.finding.lower][:1],
+        notes=() if traffic else (Note(NoteKind.OWN_WORD),),
     )
+
+
+class _Count(NamedTuple):
+    """One count that is compared: the finding, and the counted quantity of the specification."""
+
+    finding: Finding
+    sign: str
+
+
+OF_CALLS, OF_WORDS = "collectives", "words"
+"""Counted quantities of the specification to which what a witness saw belongs."""
+
+BY_WITNESS = " that the MPI library counted"
+
+NAMES = {
+    ALLREDUCE: "allreduces",
+    REDUCE_SCATTER: "reduce-scatters",
+    BROADCAST: "broadcasts",
+    POINT_TO_POINT: "messages from rank to rank",
+    BARRIER: "barriers",
+}
+"""What is counted, by kind of operation."""
+
+
+def _count(item: str, found: int, expected: int, run: str, sign: str) -> _Count:
+    place = Place(found=found, expected=expected, item=item, run=run)
+    return _Count(wrong(abs(found - expected), place=place), sign)
+
+
+def _of_run(
+    case: Case, s: int, run: Trajectory, expected: list[dict[str, int]], made: str = ""
+) -> tuple[dict[str, int], dict[str, int], list[_Count]]:
+    """What a run was to count, what it counted, and how these compare; `made` says in what way."""
+    own = _whole_numbers(run)
+    known = [name for name in COUNTED if name in own and name in expected[0]]
+    # A kept Gram matrix is formed by the first run that needs it, and later runs find it there.
+    best = min(expected, key=lambda wanted: sum(own[name] != wanted[name] for name in known))
+    counts = [_count(name, own[name], best[name], made, name) for name in known]
+    if run.seen is not None:
+        counts += [*_broadcasts(run.seen, own.get(BROADCASTS, 0), best["windows"], made)]
+        if run.seen.traffic:
+            counts += [*_by_kind(case, run, best, made)]
+    return best, own, counts
+
+
+def _by_kind(case: Case, run: Trajectory, best: dict[str, int], made: str) -> Iterator[_Count]:
+    """What a witness saw of each kind, but for broadcasts, and when it saw other collectives."""
+    assert run.seen is not None
+    declared, traffic = _declared(case), run.seen.traffic
+    reductions = messages.of_kinds(declared.kind, case.problem.samples, best)
+    size = np.dtype(case.formulas.precision).itemsize
+    for kind, (calls, words) in reductions.items():
+        one, name = traffic[kind], NAMES[kind]
+        yield _count(name + BY_WITNESS, one.calls, calls, made, OF_CALLS)
+        if words is not None:
+            yield _count(f"words of {name}{BY_WITNESS}", one.elements, words, made, OF_WORDS)
+            yield _count(f"bytes of {name}{BY_WITNESS}", one.bytes, words * size, made, OF_WORDS)
+    timed = SEPARATE in case.formulas.options
+    barriers = (reductions[ALLREDUCE][0] - _norms(case)) if timed else 0
+    for kind, calls in ((POINT_TO_POINT, 0), (BARRIER, barriers)):
+        yield _count(NAMES[kind] + BY_WITNESS, traffic[kind].calls, calls, made, OF_CALLS)
+    followed, recorded = run.seen.after_others, len(run.iterations)
+    if followed is not None:
+        place = Place(
+            found=followed, expected=recorded, item="reductions after another collective", run=made
+        )
+        yield _Count(wrong(max(followed - recorded, 0), place=place), OF_CALLS)
+
+
+def _broadcasts(seen: Witnessed, own: int, windows: int, made: str) -> Iterator[_Count]:
+    """Broadcasts: none, but where the ranks' arithmetic was measured to differ as many as the solver says.
+
+    These are one a window at most. A solver that says so on ranks of one arithmetic, or sends others, is
+    wrong, whether or not a witness saw them.
+    """
+    allowed = min(own, windows) if seen.arithmetic_kinds > 1 else 0
+    yield _count("broadcasts", own, allowed, made, OF_CALLS)
+    if seen.traffic:
+        found = seen.traffic[BROADCAST].calls
+        yield _count(NAMES[BROADCAST] + BY_WITNESS, found, allowed, made, OF_CALLS)
+
+
+def _beyond(
+    whole: Trajectory, half: Trajectory, windows: int
+) -> tuple[dict[str, int], dict[str, int], list[_Count]]:
+    """What a run of exchange per-window communicates beyond its first half."""
+    later, earlier = _whole_numbers(whole), _whole_numbers(half)
+    own = {name: later[name] - earlier[name] for name in later.keys() & earlier.keys()}
+    best, counts = {OF_CALLS: windows}, list[_Count]()
+    if OF_CALLS in own:
+        counts.append(_count(OF_CALLS, own[OF_CALLS], windows, "", OF_CALLS))
+    if whole.seen and half.seen:
+        both = whole.seen.traffic, half.seen.traffic
+        collectives, first = (sum(one[kind].calls for kind in COLLECTIVES) for one in both)
+        counts.append(_count(OF_CALLS + BY_WITNESS, collectives - first, windows, "", OF_CALLS))
+        sent, before = (one[POINT_TO_POINT].calls for one in both)
+        counts.append(_count(NAMES[POINT_TO_POINT] + BY_WITNESS, sent - before, 0, "", OF_CALLS))
+    return best, own, counts
 
 
 def _whole_numbers(run: Trajectory) -> dict[str, int]:
@@ -134,14 +242,10 @@ def _whole_numbers(run: Trajectory) -> dict[str, int]:
     return {name: int(count) for name, count in run.counters.items()}
 
 
-def _others(case: Case, trajectory: Trajectory) -> list[Finding]:
-    """Collectives beside the reductions: no more than recording a takes, where nothing else makes any."""
-    counts, recorded = trajectory.counters, len(trajectory.iterations)
-    if AFTER_OTHERS not in counts or BROADCASTS in counts or SEPARATE in case.formulas.options:
-        return []
-    followed = counts[AFTER_OTHERS]
-    place = Place(found=followed, expected=recorded, item="reductions after another collective")
-    return [wrong(max(followed - recorded, 0), place=place)]
+def _norms(case: Case) -> bool:
+    """Whether the set-up reduces squared norms."""
+    kernel = case.problem.kernel
+    return bool(kernel.of_distance) and case.formulas.rbf == "norm-expansion"
 
 
 def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> tuple[Term, ...]:
@@ -164,7 +268,7 @@ def expected_counts(case: Case, s: int, trajectory: Trajectory) -> list[dict[str
     """
     declared, samples = _declared(case), case.problem.samples
     trailer = declared.trailer
-    norms = case.problem.kernel.of_distance and case.formulas.rbf == "norm-expansion"
+    norms = _norms(case)
     if declared.kind == KEPT_GRAM:
         sizes = samples, -(-trajectory.length // s), declared.rows, norms
         return [messages.kept_gram_counts(*sizes, formed, trailer).counters for formed in (True, False)]
@@ -206,18 +310,33 @@ def runs(case: Case) -> dict[str, RunRequest]:
     return runs_of_every_s(case, _requests)
 
 
+def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
+    """The plain run of every s as a user makes it, where the solver has that way, as of determinism."""
+    requests: dict[str, RunRequest] = {}
+    for s in case.s_values:
+        if applies(case, s) and AS_USED in case.variants and _declared(case).kind != PER_WINDOW:
+            requests |= made_again(case, AS_USED, s, trajectories)
+    return requests
+
+
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Judge the runs of every s by themselves; see `Check.judge`."""
-    return judge_every_s(case, trajectories, oracle, _requests, _judge)
+    """Judge the runs of every s by themselves; see `Check.judge`. The oracle is not used."""
+    verdicts: list[Verdict] = []
+    for s in case.s_values:
+        if runs := [trajectories[key] for key in _requests(case, s)]:
+            verdicts += _judge(case, s, trajectories.get(again_key(AS_USED, s)), *runs)
+    return verdicts
 
 
 CHECK = Check(
     id=ID,
     text=__doc__,
-    needs="the plain run of every s; of exchange per-window one of half its windows too",
+    needs="the plain run of every s, and again as a user makes it, where the solver has that way; of "
+    "exchange per-window one of half its windows too",
     planted="communication in every iteration, as the classical method has it",
     runs=runs,
     judge=judge,
+    continued=continued,
     level=3,
     applies=applies,
 )

@@ -15,6 +15,7 @@ from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKern
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver import windows as columns
 from sstep_verify.solver.exchanges import exchange as exchange_allreduce
+from sstep_verify.trajectory import ALLREDUCE, TRAFFIC, Traffic, Witnessed
 from sstep_verify.verdict import Status, Why
 
 EXCHANGE = Exchange(PER_WINDOW)
@@ -135,18 +136,20 @@ def test_of_a_single_window_nothing_is_said():
     assert judged(check, case, tested, of=()) == {}
 
 
+@pytest.mark.parametrize("kind", TRAFFIC)
 @pytest.mark.parametrize(("seen", "status"), [(0, Status.PASS), (1, Status.FAIL)])
-def test_of_a_program_what_a_witness_saw_is_compared_too(seen, status):
+def test_of_a_program_what_a_witness_saw_is_compared_too(seen, status, kind):
     case, tested = small_case(Hinge(0.5), s_values=(4,), iterations=75)
     declared = dataclasses.replace(case.declaration, exchange=EXCHANGE, ranks=2)
     case = dataclasses.replace(case, declaration=declared)
 
     def counted(trajectory):
         own = -(-trajectory.length // 4) + 3
-        counters = {"collectives": own, "collectives seen": own + seen * trajectory.length}
-        return dataclasses.replace(trajectory, counters=counters)
+        traffic = dict.fromkeys(TRAFFIC, Traffic()) | {kind: Traffic(seen * trajectory.length)}
+        traffic[ALLREDUCE] = Traffic(own + traffic[ALLREDUCE].calls)
+        return dataclasses.replace(trajectory, counters={"collectives": own}, seen=Witnessed(traffic))
 
     verdict = judged(check, case, tested, change=counted)[4]
     assert verdict.status is status
     assert not verdict.notes
-    assert set(verdict.evidence["seen"]) == {"collectives"}
+    assert set(verdict.evidence["seen"]) == set(TRAFFIC)

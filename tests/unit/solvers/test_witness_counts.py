@@ -1,4 +1,4 @@
-"""What the witness counted on each rank: a program's figures are those of the rank that communicates most."""
+"""What the witness counted on each rank: a program's figures are the most of any rank."""
 
 from __future__ import annotations
 
@@ -9,24 +9,37 @@ import numpy as np
 import pytest
 
 from sstep_verify.adapters.program.solver import WITNESS_FILES
-from sstep_verify.adapters.program.witness import read_witness
+from sstep_verify.adapters.program.witness import counted_by, read_witness
 from sstep_verify.errors import WitnessError
 from sstep_verify.ranks import interposer
-from sstep_verify.ranks.interposer import KINDS
+from sstep_verify.trajectory import COLLECTIVES, OTHER, TRAFFIC, Traffic
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_collectives_and_words_are_the_largest_of_a_rank(tmp_path, seed):
+def test_of_each_kind_the_most_of_any_rank_is_taken(tmp_path, seed):
     drawn = np.random.Generator(np.random.PCG64(seed))
     ranks = int(drawn.integers(2, 6))
-    calls = drawn.integers(0, 50, (ranks, len(KINDS)))
-    words = drawn.integers(0, 900, (ranks, len(KINDS)))
+    counts = drawn.integers(0, 900, (ranks, len(TRAFFIC), 3))
     for rank in range(ranks):
-        lines = [f"{n} {8 * size}" for n, size in zip(calls[rank], words[rank], strict=True)]
+        lines = [" ".join(map(str, row)) for row in counts[rank].tolist()]
         (tmp_path / f"witness-{rank}.txt").write_text("\n".join([f"ranks {ranks}", *lines]) + "\n")
         (tmp_path / f"received-{rank}.bin").write_bytes(b"")
-    counters, _ = read_witness(tmp_path, ranks)
-    assert counters == {"collectives": calls.sum(axis=1).max(), "words": words.sum(axis=1).max()}
+    traffic, _ = read_witness(tmp_path, ranks)
+    assert [(one.calls, one.elements, one.bytes) for one in traffic.values()] == [
+        tuple(row) for row in counts.max(axis=0).tolist()
+    ]
+
+
+@pytest.mark.parametrize(("size", "stated"), [(1, False), (2, False), (4, True), (8, True), (16, False)])
+def test_words_are_stated_where_all_is_in_words(size, stated):
+    traffic = {kind: Traffic(2, 30 + place, size * (30 + place)) for place, kind in enumerate(TRAFFIC)}
+    words = sum(traffic[kind].elements for kind in COLLECTIVES)
+    assert counted_by(traffic) == {"collectives": 2 * len(COLLECTIVES)} | (
+        {"words": words} if stated else {}
+    )
+    # Five bytes of text beside them are no words, and none of a number.
+    mixed = traffic | {OTHER: Traffic(1, 5, 5)}
+    assert "words" not in counted_by(mixed)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +48,7 @@ def test_collectives_and_words_are_the_largest_of_a_rank(tmp_path, seed):
 def test_files_of_the_witness_that_are_not_whole_are_told_from_a_run_that_did_not_end(
     tmp_path, name, content
 ):
-    (tmp_path / "witness-0.txt").write_text("\n".join(["ranks 1", *["0 0"] * len(KINDS)]) + "\n")
+    (tmp_path / "witness-0.txt").write_text("\n".join(["ranks 1", *["0 0 0"] * len(TRAFFIC)]) + "\n")
     (tmp_path / "received-0.bin").write_bytes(b"")
     read_witness(tmp_path, 1)
     (tmp_path / name).write_bytes(content)
