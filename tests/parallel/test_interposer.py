@@ -46,6 +46,13 @@ def test_counts_equal_the_counting_communicator(preload, ranks, sequence, length
         assert everything["other"].calls >= 1  # objects of all ranks
 
 
+def test_each_operation_is_counted_in_its_kind_with_its_elements_and_bytes(preload):
+    for found in run(2, ranks_do.handed, variables=preload):
+        assert len(found) > 20
+        for name, (counted, (kind, *wanted)) in found.items():
+            assert counted == dict.fromkeys(TRAFFIC, Traffic()) | {kind: Traffic(*wanted)}, name
+
+
 def test_ranks_without_it_say_so():
     with pytest.raises(RankError, match="no interposer in this process") as caught:
         run(1, ranks_do.uncounted)
