@@ -188,6 +188,17 @@ def test_a_point_better_than_the_optimum_is_an_oracle_disagreement(monkeypatch):
         check.CHECK.judge(case, runs, oracle)
 
 
+def test_a_point_farther_from_the_optimum_than_its_residual_allows_is_one_too(monkeypatch):
+    case, tested, observe = _converging(Ridge(0.05), 3)
+    oracle = Oracle(case.problem)
+    true = oracle.ridge_optimum(case.problem)
+    moved = dataclasses.replace(true, alpha=true.alpha + 2.0**-20)
+    runs = {key: tested.run(request, observe) for key, request in check.CHECK.runs(case).items()}
+    monkeypatch.setattr(oracle, "ridge_optimum", lambda problem: moved)
+    with pytest.raises(OracleDisagreementError, match="from the certified a"):
+        check.CHECK.judge(case, runs, oracle)
+
+
 def test_a_value_that_is_not_finite_fails():
     for loss, block in LOSSES:
         case, tested, observe = _converging(loss, block)
