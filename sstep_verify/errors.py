@@ -99,6 +99,14 @@ class RunError(SstepVerifyError, RuntimeError):
         self.kind, self.message = kind, message
 
 
+class ConductError(RunError):
+    """A run of a shipped solver that ended, and is not what its files, schedule or options say of it."""
+
+    def __init__(self, message: str):
+        super().__init__(message)
+        self.kind = type(self).__name__
+
+
 class DivergedError(InputError, RunError):
     """Training whose gap left the range of float64: the input's fault, if the problem is out of range."""
 

@@ -20,7 +20,7 @@ from sstep_verify.adapters.callable import observed
 from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.adapters.written import given_options, history_of, require_agreement, require_score
 from sstep_verify.costs.messages import Counts
-from sstep_verify.errors import RunError
+from sstep_verify.errors import ConductError, RunError
 from sstep_verify.exchange import write_samples
 from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import identify
@@ -84,8 +84,8 @@ class CommandSolver(TrainingSolver):
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Run the command; `observe` looks at the result.
 
-        RunError if it does not end with exit code 0 or 3 in time, or what it wrote and printed does not fit
-        together, or not what it was given.
+        RunError if it does not end with exit code 0 or 3 in time, ConductError if what it wrote and printed
+        does not fit together, or not what it was given.
         """
         interval, last = self._interval * request.s, request.iterations
         ends = [last // 2 // interval * interval, last] if self._resumed else [last]
@@ -170,14 +170,14 @@ def _with_inside(made: Trajectory, whole: Trajectory) -> Trajectory:
 
 
 def _require_same_windows(given: bytes | None, result: bytes) -> None:
-    """Raise RunError where a result tells of other windows than it was given, or not of all it made."""
+    """Raise ConductError where a result tells of other windows than it was given, or not of all it made."""
     with np.load(io.BytesIO(result)) as file:
         made, found = int(file["iterations"]), _windows(file)
     with np.load(io.BytesIO(given or result)) as file:
         wanted = [one for one in _windows(file) if one[0] < made]
     end = found[-1][1] if found else 0
     if found != wanted or end != made:
-        raise RunError(
+        raise ConductError(
             f"the result tells of {len(found)} windows until iteration {end}; made were, by those that it "
             f"was given, {len(wanted)} until {made}"
         )
@@ -191,14 +191,14 @@ def _windows(file: Mapping[str, np.ndarray]) -> list[tuple[int, int, str]]:
 def _trajectory(
     request: RunRequest, room: Path, interval: int, said: str, predicts: bool = True
 ) -> Trajectory:
-    """What the files say; RunError where the result lacks measurements, or the last is not its value."""
+    """What the files say; ConductError where measurements are lacking, or the last is not the result's."""
     with np.load(room / "result", allow_pickle=False) as file:
         found = dict(file)
     made = int(found["iterations"])
     due = sorted({*range(0, made, interval), made})
     measured, last = found["measured_iterations"].tolist(), float(found["measured_relative"][-1])
     if measured != due or not np.array_equal(last, found["last_relative"], equal_nan=True):
-        raise RunError(
+        raise ConductError(
             f"the result has measurements at {measured[:5]}..., the last {last}; {made} iterations in "
             f"intervals of {interval} have {len(due)}, the last {found['last_relative']}"
         )
@@ -222,22 +222,24 @@ def _trajectory(
 
 
 def _predicted(problem: Problem, values: list[float], said: str) -> dict[str, float]:
-    """Claims of predicted values; RunError where the score that is printed is not theirs."""
+    """Claims of predicted values; ConductError where the score that is printed is not theirs."""
     if not problem.is_svm:
         require_score(np.array(values), problem.targets, said)
     else:
         right = f"({np.sum((np.array(values) > 0) == (problem.targets > 0))} of {len(values)})"
         if right not in said:
-            raise RunError(f"{right} predictions are right, and the command does not say so: {said[-300:]}")
+            raise ConductError(
+                f"{right} predictions are right, and the command does not say so: {said[-300:]}"
+            )
     return {f"prediction {place}": value for place, value in enumerate(values)}
 
 
 def _predictions(problem: Problem, room: Path) -> list[float]:
-    """Predicted values; RunError where a class is another than the sign of its value says."""
+    """Predicted values; ConductError where a class is another than the sign of its value says."""
     lines = [line.split() for line in (room / "predictions").read_text("ascii").splitlines()]
     values = [float(words[-1]) for words in lines]
     classes = ["+1" if value > 0 else "-1" for value in values] if problem.is_svm else []
     for place, (words, wanted) in enumerate(zip(lines, classes, strict=False)):
         if words[0] != wanted:
-            raise RunError(f"prediction {place} has the class {words[0]} and the value {words[1]}")
+            raise ConductError(f"prediction {place} has the class {words[0]} and the value {words[1]}")
     return values

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify import __version__
-from sstep_verify.errors import TOO_SMALL_TOLERANCE, RunError
+from sstep_verify.errors import TOO_SMALL_TOLERANCE, ConductError
 from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.protocol import RunRequest
@@ -82,7 +82,7 @@ def history_of(path: Path) -> dict[int, float]:
 
 
 def require_agreement(problem: Problem, room: Path, given: Mapping[str, Any], said: str, code: int) -> None:
-    """RunError where result, checkpoint, printed lines and exit code say different things."""
+    """ConductError where result, checkpoint, printed lines and exit code say different things."""
     with np.load(room / "result", allow_pickle=False) as file:
         result = dict(file)
     with np.load(room / "result.checkpoint", allow_pickle=False) as file:
@@ -98,7 +98,7 @@ def _require_options(name: str, options: Mapping[str, Any], given: Mapping[str, 
     differ = [key for key in given if options.get(key) != given[key]] + sorted(options.keys() - known)
     if differ:
         found, wanted = options.get(differ[0], "not set"), given.get(differ[0], "not set")
-        raise RunError(f"the {name} has the option {differ[0]} = {found!r}, and given was {wanted!r}")
+        raise ConductError(f"the {name} has the option {differ[0]} = {found!r}, and given was {wanted!r}")
 
 
 def _require_history(result: Mapping[str, np.ndarray], checkpoint: Mapping[str, np.ndarray]) -> None:
@@ -122,22 +122,24 @@ def _require_history(result: Mapping[str, np.ndarray], checkpoint: Mapping[str, 
             or kept.shape != written.shape
             or kept.tobytes() != written.tobytes()
         ):
-            raise RunError(f"checkpoint and result do not have the same {what}")
+            raise ConductError(f"checkpoint and result do not have the same {what}")
 
 
 def _require_ending(problem: Problem, result: Mapping[str, np.ndarray], said: str, code: int) -> None:
     """The line that says how training ended has the reason, the limits and the iterations of the result."""
     found, stopped = ENDING.search(said), str(result["stopped"])
     if found is None:
-        raise RunError(f"the command does not say how it ended: {said[-300:]}")
+        raise ConductError(f"the command does not say how it ended: {said[-300:]}")
     reason, relative, gap, residual, iterations = found.groups()
     same = reason == REASONS[stopped] if stopped in REASONS else reason.endswith(" is below")
     if not same or (stopped == "precision") != (code == TOO_SMALL_TOLERANCE):
-        raise RunError(
+        raise ConductError(
             f"the result has the reason {stopped!r}, exit code {code}, but printed is {reason!r}"
         )
     if int(iterations) != int(result["iterations"]):
-        raise RunError(f"the result has {result['iterations']} iterations, but printed are {iterations}")
+        raise ConductError(
+            f"the result has {result['iterations']} iterations, but printed are {iterations}"
+        )
     printed = {"relative": relative, "gap": gap} | ({} if problem.is_svm else {"residual": residual})
     for name, text in printed.items():
         value = float(result[name])
@@ -145,16 +147,16 @@ def _require_ending(problem: Problem, result: Mapping[str, np.ndarray], said: st
         # Three digits, rounded up: at most a hundredth more.
         above = value <= shown <= max(value, 1e-300) * (1 + 10.0 ** (1 - DIGITS["ending"])) * (1 + 2.0**-50)
         if not above and not (value == shown):
-            raise RunError(f"the result has a {name} of at most {value!r}, but printed is {text}")
+            raise ConductError(f"the result has a {name} of at most {value!r}, but printed is {text}")
 
 
 def require_score(values: np.ndarray, targets: np.ndarray, said: str) -> None:
-    """RunError where the printed error of predictions is not the one of the values that were written."""
+    """ConductError where the printed error of predictions is not that of the values in the file."""
     found = SCORE.search(said)
     error = math.sqrt(math.fsum((values - targets) ** 2) / targets.size)
     # Half a unit of the last digit, and some roundings.
     allowed = error * (0.5 * 10.0 ** (1 - DIGITS["score"]) + (targets.size + 8) * 2.0**-52)
     if found is None or not abs(float(found[1]) - error) <= allowed:
-        raise RunError(
+        raise ConductError(
             f"the predictions are off by {error!r} (root mean square), but printed is {found and found[1]}"
         )

@@ -62,7 +62,7 @@ Faults = Iterator[Violation]
 """Items that are violated, in the order of `ITEMS`, of a run without its key."""
 
 OF_ERROR = {"IncoherenceError": "coherence", "NoLogError": NO_LOG, "RepeatedDrawError": "repeated draw"}
-OF_ERROR |= {"ResultError": "shape", "NoResultError": "shape", "WitnessError": ""}
+OF_ERROR |= {"ResultError": "shape", "NoResultError": "shape", "WitnessError": "", "ConductError": ""}
 """Item that an error violates, by its type, if not `stop reason`; empty where no requirement is on it."""
 
 QUOTED = {"ProgramError", *OF_ERROR} - {"IncoherenceError"}
