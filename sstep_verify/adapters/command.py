@@ -18,7 +18,13 @@ import scipy.sparse as sp
 
 from sstep_verify.adapters.callable import observed
 from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
-from sstep_verify.adapters.written import given_options, history_of, require_agreement, require_score
+from sstep_verify.adapters.written import (
+    given_options,
+    history_of,
+    require_accuracy,
+    require_agreement,
+    require_score,
+)
 from sstep_verify.costs.messages import Counts
 from sstep_verify.errors import ConductError, RunError
 from sstep_verify.exchange import write_samples
@@ -226,11 +232,7 @@ def _predicted(problem: Problem, values: list[float], said: str) -> dict[str, fl
     if not problem.is_svm:
         require_score(np.array(values), problem.targets, said)
     else:
-        right = f"({np.sum((np.array(values) > 0) == (problem.targets > 0))} of {len(values)})"
-        if right not in said:
-            raise ConductError(
-                f"{right} predictions are right, and the command does not say so: {said[-300:]}"
-            )
+        require_accuracy(np.array(values), problem.targets, said)
     return {f"prediction {place}": value for place, value in enumerate(values)}
 
 

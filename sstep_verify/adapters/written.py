@@ -39,8 +39,13 @@ REASONS = {
 
 SCORE = re.compile(r"^predictions: root mean square error (\S+), in ", re.MULTILINE)
 
+ACCURACY = re.compile(r"^predictions: accuracy (\S+)% \((\d+) of (\d+)\), in ", re.MULTILINE)
+
 DIGITS = {"ending": 3, "score": 6}
 """Digits of printed numbers: limits are rounded up, a score to nearest."""
+
+ACCURACY_UNIT = 0.01
+"""Last decimal of a printed accuracy, in percent, rounded to nearest."""
 
 RELATIVE_COLUMN = 4
 """Place of the relative value among those of a measurement in a checkpoint."""
@@ -160,3 +165,15 @@ def require_score(values: np.ndarray, targets: np.ndarray, said: str) -> None:
         raise ConductError(
             f"the predictions are off by {error!r} (root mean square), but printed is {found and found[1]}"
         )
+
+
+def require_accuracy(values: np.ndarray, targets: np.ndarray, said: str) -> None:
+    """ConductError where the printed accuracy of predictions is not that of the values in the file."""
+    right, found = int(np.sum((values > 0) == (targets > 0))), ACCURACY.search(said)
+    if found is None or (int(found[2]), int(found[3])) != (right, values.size):
+        raise ConductError(
+            f"{right} of {values.size} predictions are right, and the command does not say so: "
+            f"{said[-300:]}"
+        )
+    if not abs(float(found[1]) - 100 * right / values.size) <= ACCURACY_UNIT * (0.5 + 1e-9):
+        raise ConductError(f"{right} of {values.size} predictions are right, and printed is {found[1]} %")

@@ -195,9 +195,11 @@ def test_the_share_of_right_predictions_is_told(tmp_path):
             file, alpha=np.ones(9), iterations=0, stopped="tolerance", last_relative=0.1, measured_relative=[0.1],
             measured_iterations=[0], **dict.fromkeys(VALUES, 0.5),
         )  # fmt: skip
-    assert command._trajectory(request, tmp_path, 12, "accuracy 100.00% (9 of 9)").length == 0
-    with pytest.raises(RunError, match="does not say so"):
-        command._trajectory(request, tmp_path, 12, "accuracy 88.89% (8 of 9)")
+    said = "predictions: accuracy 100.00% (9 of 9), in p"
+    assert command._trajectory(request, tmp_path, 12, said).length == 0
+    for shown in ("88.89% (8 of 9)", "88.89% (9 of 9)", "99.99% (9 of 9)", "100.00% (9 of 10)", "unknown"):
+        with pytest.raises(RunError, match="are right, and"):
+            command._trajectory(request, tmp_path, 12, f"predictions: accuracy {shown}, in p")
 
 
 REAL = {
