@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.adapters.callable import observed
+from sstep_verify.adapters.scheduled import due_windows, require_counts
 from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.adapters.written import (
     given_options,
@@ -24,6 +25,7 @@ from sstep_verify.adapters.written import (
     require_accuracy,
     require_agreement,
     require_score,
+    settings_of,
 )
 from sstep_verify.costs.messages import Counts
 from sstep_verify.errors import ConductError, RunError
@@ -32,7 +34,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import identify
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.ranks.environment import launch_variables, launcher
-from sstep_verify.solver.settings import OR
+from sstep_verify.solver.settings import EXCHANGES, OR
 from sstep_verify.solver.training.schedule import Stretch, numbers_of, windows_of
 from sstep_verify.trajectory import AT_LEAST, AT_MOST, RELATIVE, Claim, Trajectory
 
@@ -49,7 +51,7 @@ ENDED = (0, 3)
 """Exit codes of a training that was made, the second where its tolerance is below what float64 can show."""
 
 COUNTED = re.compile(
-    r"^windows: (\d+) of .*, (\d+) kernel rows, (\d+) collectives, (\d+) words", re.MULTILINE
+    r"^windows: (\d+) of .*, (\d+) kernel rows?, (\d+) collectives?, (\d+) words?", re.MULTILINE
 )
 """What the command prints of its counts, in the order of `Counts`."""
 
@@ -61,7 +63,8 @@ class CommandSolver(TrainingSolver):
     says of it and of the way there, and the predictions for the training samples, by number; its counters
     are what the command prints. Its step log, and the a of iterations between, are those of the same
     training in this process, which ends in the same bits; there are none where the command tunes s. It
-    takes no a0. What the files, and the lines that are printed, say twice must agree (`written`).
+    takes no a0. What the files, and the lines that are printed, say twice must agree (`written`). Where s
+    is tuned, the windows that are counted are those of the sequence in the result (`scheduled`).
 
     `resumed` ends the first half early, and goes on from its checkpoint; not `predicts`, it predicts no
     samples. `auto` leaves exchange, cache and,
@@ -69,7 +72,8 @@ class CommandSolver(TrainingSolver):
     those that it has under the problem's name. `bias` is the constant that is the last feature of the
     samples, which is left to the command; 0 for none. Where s is tuned, the command is given the windows of
     `tuned_sequence`; with `auto` it tunes, and later runs of a request make the windows of the first again,
-    for what s is tuned to depends on time: `sequences` are files with those windows, by problem and s.
+    for what s is tuned to depends on time: `sequences` are files with those windows, by problem and s. The
+    first is compared with training in this process that draws the stream asked for in those windows.
     """
 
     def __init__(
@@ -114,17 +118,43 @@ class CommandSolver(TrainingSolver):
                     predicted = room / "predictions"
                     more += ["--test", str(room / "samples"), "--predictions", str(predicted)]
                 code, said = self._call([*words, *more])
+            result = (room / "result").read_bytes()
             if self._settings.tuned:
-                _require_same_windows(sequence, result := (room / "result").read_bytes())
+                _require_same_windows(sequence, result)
                 self.sequences.setdefault(key, result)
             made = _trajectory(request, room, interval, said, self._predicts)
             given = given_options(request, self.settings(request), self._ranks, self._auto, self._bias)
             require_agreement(request.problem, room, given, said, code)
             history = history_of(room / "result")
+        if self._settings.tuned and not self._resumed:
+            self._require_schedule(request, made, result)
         if request.log or (self.declaration.log and len(request.stops) > 2):
             made = _with_inside(made, super().run(request))
         passed = {RELATIVE.format(k): Claim(history[k]) for k in made.iterations.tolist()}
         return observed(replace(made, claims={**made.claims, **passed}), request, observe, self.run)
+
+    def _require_schedule(self, request: RunRequest, made: Trajectory, result: bytes) -> None:
+        """ConductError where a command made other windows than those of its sequence, or drew otherwise.
+
+        Draws of windows that the command tuned itself show in the last a, which training in this process
+        has, too; those of others are in the step log.
+        """
+        settings = self.settings(request)
+        with np.load(io.BytesIO(result), allow_pickle=False) as file:
+            sequence = _stretches(file)
+            if self._auto:
+                settings = settings_of(settings, json.loads(str(file["options"])))
+        windows = due_windows(sequence, request, settings, self._ranks, made.length)
+        require_counts(windows, made.counters, settings)
+        if self._auto and self._predicts:
+            again = self.trained(request, settings, sequence)
+            same = again.length == made.length and again.stopped == made.stopped
+            if not same or again.final.tobytes() != made.final.tobytes():
+                raise ConductError(
+                    f"the command ends after {made.length} iterations ({made.stopped}); training that draws"
+                    f" the stream {request.stream.kind} in the same windows ends after {again.length} "
+                    f"({again.stopped}), or with another vector"
+                )
 
     def _given(self, request: RunRequest) -> bytes:
         """A file with the windows of `tuned_sequence`, as the command writes those of its own."""
@@ -191,7 +221,12 @@ def _require_same_windows(given: bytes | None, result: bytes) -> None:
 
 def _windows(file: Mapping[str, np.ndarray]) -> list[tuple[int, int, str]]:
     """Windows by the stretches in a file, as if no interval ended within one."""
-    return list(windows_of([Stretch(*row) for row in file["sequence"].tolist()], 1 << 62))
+    return list(windows_of(_stretches(file), 1 << 62))
+
+
+def _stretches(file: Mapping[str, np.ndarray]) -> list[Stretch]:
+    """The stretches in a file."""
+    return [Stretch(end, s, EXCHANGES[place]) for end, s, place in file["sequence"].tolist()]
 
 
 def _trajectory(

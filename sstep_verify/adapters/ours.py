@@ -18,7 +18,14 @@ import numpy as np
 
 from sstep_verify.adapters.arithmetic import arithmetic_of_process
 from sstep_verify.adapters.callable import observed
-from sstep_verify.errors import DivergedError, InputError, MissingExtraError, NotMadeError, RunError
+from sstep_verify.errors import (
+    ConductError,
+    DivergedError,
+    InputError,
+    MissingExtraError,
+    NotMadeError,
+    RunError,
+)
 from sstep_verify.floating_point import restore
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest
@@ -75,6 +82,8 @@ def of_ranks(error: RankError) -> Exception:
     kind, message, _ = error.failures[error.ranks[0]]
     if kind in (IncoherenceError.__name__, DivergedError.__name__):
         return RunError(message, kind)
+    if kind == ConductError.__name__:
+        return ConductError(message)
     if isinstance(of := getattr(builtins, kind, None), type) and issubclass(of, OSError):
         return NotMadeError(f"rank {error.ranks[0]}: {kind}: {message}, which is no error of the solver")
     for passed in (InputError, MemoryError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,9 +10,16 @@ import numpy as np
 
 from sstep_verify.adapters.callable import observed
 from sstep_verify.adapters.ours import whole_run
+from sstep_verify.adapters.scheduled import (
+    Watched,
+    due_windows,
+    require_counts,
+    require_windows,
+    watch,
+)
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.declaration import Exchange
-from sstep_verify.errors import InputError
+from sstep_verify.errors import ConductError, InputError
 from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.ranks import LIMIT
 from sstep_verify.ranks.environment import refuse_too_many
@@ -90,44 +98,78 @@ class TrainingSolver:
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Train to the tolerance or the last iteration; then `observe` looks at what was kept.
 
-        InputError if the request's start is no end of an interval; other errors are those of
-        `DistributedSolver.run`.
+        InputError if the request's start is no end of an interval; ConductError if it made other windows
+        than those of its schedule; other errors are those of `DistributedSolver.run`.
         """
-        settings = self.settings(request)
-        if self._ranks == 1:
-            whole = train_on_rank(SelfCommunicator(), request, settings)
-        else:
-            whole = whole_run(self._ranks, train_on_rank, request, settings, limit=self._limit)
+        whole = self.trained(request, self.settings(request))
         return observed(whole, request, observe, self.run)
 
+    def trained(
+        self, request: RunRequest, settings: Settings, sequence: Sequence[Stretch] = ()
+    ) -> Trajectory:
+        """The whole run by some settings, where s is tuned with the windows of a sequence.
 
-def train_on_rank(comm: Any, request: RunRequest, settings: Settings) -> Trajectory:
+        That of `tuned_sequence` if none is given. Errors are those of `run`.
+        """
+        if self._ranks > 1:
+            given = request, settings, sequence
+            return whole_run(self._ranks, train_on_rank, *given, limit=self._limit)
+        whole = train_on_rank(SelfCommunicator(), request, settings, sequence)
+        if settings.tuned:
+            again = train_on_rank(SelfCommunicator(), request, settings, sequence, watched=True)
+            if again.final.tobytes() != whole.final.tobytes():
+                raise ConductError("training ends in other bits where somebody notes what it sends")
+        return whole
+
+
+def train_on_rank(
+    comm: Any,
+    request: RunRequest,
+    settings: Settings,
+    sequence: Sequence[Stretch] = (),
+    watched: bool = False,
+) -> Trajectory:
     """Train on an mpi4py communicator as a request says.
 
     Each rank takes its share of the features. Iterations are counted from the beginning of the stream. The
     trajectory has the first and the last dual vector, those of the recorded iterations that end an
     interval, and the solver's claims.
+
+    Where s is tuned, windows are those of a sequence, that of `tuned_sequence` if none is given. Counts,
+    and on several ranks or if `watched` each reduction, are compared with these: ConductError where they
+    differ.
     """
     communicator, problem, begin = communicator_of(comm), request.problem, request.start
-    partition = partition_of(column_nonzeros(problem.data), communicator.size, settings.partition)
-    own = local_columns(problem.data, partition.columns(communicator.rank))
-    problem = replace(problem, data=padded(own))
+    ranks = communicator.size
+    partition = partition_of(column_nonzeros(problem.data), ranks, settings.partition)
+    columns = partition.columns(communicator.rank)
+    problem = replace(problem, data=padded(local_columns(problem.data, columns)))
     place = None
     if begin or request.initial is not None:
         place = Place(begin, np.array(request.first))
-    schedule = None
+    sequence, schedule = sequence or (tuned_sequence(settings) if settings.tuned else ()), None
     if settings.tuned:
         exchange, width = settings.exchange, settings.width
         tuner = Tuner((exchange,), width, width, begin + request.iterations)
-        schedule = Schedule(tuner, communicator.size, tuned_sequence(settings), begin)
-    training = Training(
-        problem, request.stream, settings, communicator, place=place, schedule=schedule, log=request.log
-    )
+        schedule = Schedule(tuner, ranks, sequence, begin)
+    given: dict[str, Any] = {"place": place, "schedule": schedule, "log": request.log}
+    told = problem, request.stream, settings
+    seen = None
+    if settings.tuned and (watched or ranks > 1):
+        training = Training(*told, noting := Watched(communicator), **given)
+        seen = watch(training, noting)
+    else:
+        training = Training(*told, communicator, **given)
     kept = {}
     for measured in training:
         if measured and training.iteration - begin in request.stops:
             kept[training.iteration - begin] = training.alpha
     made = training.trajectory
+    if settings.tuned:
+        due = due_windows(sequence, request, settings, ranks, training.iteration)
+        require_counts(due, made.counters, settings)
+        if seen is not None and not (settings.keep_gram or settings.cache):
+            require_windows(due, seen, settings, ranks, problem.samples)
     kept |= dict(zip(made.iterations.tolist(), made.alphas, strict=True))
     iterations = sorted(kept)
     history = {found.iteration - begin: found.values.relative for found in training.history}

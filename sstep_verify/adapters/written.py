@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sstep_verify.errors import TOO_SMALL_TOLERANCE, ConductError
 from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.protocol import RunRequest
-from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.settings import OR, Settings
 
 ENDING = re.compile(
     r"^(tolerance reached|cap reached|no progress any more|tolerance \S+ is below)\b.*, "
@@ -40,6 +41,9 @@ REASONS = {
 SCORE = re.compile(r"^predictions: root mean square error (\S+), in ", re.MULTILINE)
 
 ACCURACY = re.compile(r"^predictions: accuracy (\S+)% \((\d+) of (\d+)\), in ", re.MULTILINE)
+
+ALL_ROWS = "all kernel rows"
+"""Option `cache` of a run that keeps its Gram matrix."""
 
 DIGITS = {"ending": 3, "score": 6}
 """Digits of printed numbers: limits are rounded up, a score to nearest."""
@@ -70,13 +74,26 @@ def given_options(
         "tolerance since": 0,
     }
     if not (tuned and auto):
-        given["cache"] = "all kernel rows" if settings.keep_gram else settings.cache or 0
+        given["cache"] = ALL_ROWS if settings.keep_gram else settings.cache or 0
         given |= {"exchange": settings.exchange} if not tuned else {"largest s": request.s}
     if request.stream.kind != "uniform":
         given["stream"] = request.stream.kind
     if ranks > 1:
         given["partition"] = settings.partition
     return given | ({"bias": shortest(bias)} if bias else {})
+
+
+def settings_of(settings: Settings, options: Mapping[str, Any]) -> Settings:
+    """Settings with exchange, cache and largest s as the options of a result that was tuned name them."""
+    exchanges, rows = tuple(str(options["exchange"]).split(OR)), options["cache"]
+    return replace(
+        settings,
+        exchange=exchanges[0],
+        exchanges=exchanges,
+        keep_gram=rows == ALL_ROWS,
+        cache=0 if rows == ALL_ROWS else rows,
+        largest_s=options["largest s"],
+    )
 
 
 def history_of(path: Path) -> dict[int, float]:
