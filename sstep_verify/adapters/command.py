@@ -24,6 +24,7 @@ from sstep_verify.adapters.written import (
     history_of,
     require_accuracy,
     require_agreement,
+    require_printed_shares,
     require_score,
     settings_of,
 )
@@ -126,6 +127,8 @@ class CommandSolver(TrainingSolver):
             given = given_options(request, self.settings(request), self._ranks, self._auto, self._bias)
             require_agreement(request.problem, room, given, said, code)
             history = history_of(room / "result")
+        if self._ranks > 1 and not self._bias:
+            require_printed_shares(request.problem, said, self._ranks, self._settings.partition)
         if self._settings.tuned and not self._resumed:
             self._require_schedule(request, made, result)
         if request.log or (self.declaration.log and len(request.stops) > 2):

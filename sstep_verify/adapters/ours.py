@@ -18,6 +18,7 @@ import numpy as np
 
 from sstep_verify.adapters.arithmetic import arithmetic_of_process
 from sstep_verify.adapters.callable import observed
+from sstep_verify.adapters.shares import noted_columns, require_shares
 from sstep_verify.errors import (
     ConductError,
     DivergedError,
@@ -47,8 +48,12 @@ from sstep_verify.trajectory import BROADCAST, BROADCASTS, Trajectory, Witnessed
 
 
 def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:
-    """Make a run on an mpi4py communicator."""
-    return ProductionSolver(communicator_of(comm), **asdict(options)).run(request)
+    """Make a run on an mpi4py communicator; ConductError if ranks share columns otherwise than promised."""
+    with noted_columns() as taken:
+        made = ProductionSolver(communicator_of(comm), **asdict(options)).run(request)
+    if taken:
+        require_shares(request.problem.data, comm.allgather(taken[0]), options.partition)
+    return made
 
 
 class DistributedSolver:

@@ -17,6 +17,7 @@ from sstep_verify.adapters.scheduled import (
     require_windows,
     watch,
 )
+from sstep_verify.adapters.shares import require_shares
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.declaration import Exchange
 from sstep_verify.errors import ConductError, InputError
@@ -137,12 +138,13 @@ def train_on_rank(
 
     Where s is tuned, windows are those of a sequence, that of `tuned_sequence` if none is given. Counts,
     and on several ranks or if `watched` each reduction, are compared with these: ConductError where they
-    differ.
+    differ, or the ranks' shares are less even than promised.
     """
     communicator, problem, begin = communicator_of(comm), request.problem, request.start
     ranks = communicator.size
     partition = partition_of(column_nonzeros(problem.data), ranks, settings.partition)
     columns = partition.columns(communicator.rank)
+    require_shares(problem.data, communicator.allgather(columns), settings.partition)
     problem = replace(problem, data=padded(local_columns(problem.data, columns)))
     place = None
     if begin or request.initial is not None:

@@ -15,12 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from sstep_verify import __version__
+from sstep_verify.adapters.shares import nonzeros_of, require_shares
 from sstep_verify.errors import TOO_SMALL_TOLERANCE, ConductError
 from sstep_verify.problems import Problem
+from sstep_verify.problems.data.datasets import DENSE_ABOVE
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.protocol import RunRequest
+from sstep_verify.solver.data.partition import partition_of
 from sstep_verify.solver.settings import OR, Settings
 
 ENDING = re.compile(
@@ -42,14 +46,19 @@ SCORE = re.compile(r"^predictions: root mean square error (\S+), in ", re.MULTIL
 
 ACCURACY = re.compile(r"^predictions: accuracy (\S+)% \((\d+) of (\d+)\), in ", re.MULTILINE)
 
+SHARES = re.compile(
+    r"^largest over mean of a rank: nonzeros (\d+\.\d+), work on panels (\d+\.\d+)", re.MULTILINE
+)
+"""The line that says how even several ranks share the columns."""
+
 ALL_ROWS = "all kernel rows"
 """Option `cache` of a run that keeps its Gram matrix."""
 
 DIGITS = {"ending": 3, "score": 6}
 """Digits of printed numbers: limits are rounded up, a score to nearest."""
 
-ACCURACY_UNIT = 0.01
-"""Last decimal of a printed accuracy, in percent, rounded to nearest."""
+ACCURACY_UNIT, SHARES_UNIT = 0.01, 0.001
+"""Last decimal of a printed accuracy, in percent, and of a printed share; both are rounded to nearest."""
 
 RELATIVE_COLUMN = 4
 """Place of the relative value among those of a measurement in a checkpoint."""
@@ -194,3 +203,25 @@ def require_accuracy(values: np.ndarray, targets: np.ndarray, said: str) -> None
         )
     if not abs(float(found[1]) - 100 * right / values.size) <= ACCURACY_UNIT * (0.5 + 1e-9):
         raise ConductError(f"{right} of {values.size} predictions are right, and printed is {found[1]} %")
+
+
+def require_printed_shares(problem: Problem, said: str, ranks: int, how: str) -> None:
+    """ConductError where the printed shares of ranks are not those of an even partition."""
+    data: Any = sp.csc_array(problem.data)
+    samples, features = data.shape
+    if data.nnz > DENSE_ABOVE * samples * features:
+        data = problem.dense
+    counts = nonzeros_of(data)
+    partition = partition_of(counts, ranks, how)
+    owned = [np.arange(features)[partition.columns(rank)] for rank in range(ranks)]
+    require_shares(data, owned, how)
+    found = SHARES.search(said)
+    printed = found.groups() if found else (math.nan, math.nan)
+    for text, power in zip(printed, (1, 2), strict=True):
+        works = [float(np.sum(counts[columns].astype(np.float64) ** power)) for columns in owned]
+        share = max(works) * ranks / sum(works) if any(works) else 1.0
+        if not abs(float(text) - share) <= SHARES_UNIT * (0.5 + 1e-9):
+            raise ConductError(
+                f"the largest share of a rank is {share:.4f} of the mean, and printed is {text} "
+                f"({'nonzeros' if power == 1 else 'work on panels'})"
+            )

@@ -32,7 +32,7 @@ LEFT = {
     "files/records.py": (1, "where a value stands is read from the message of the library that read it"),
     "campaign/again.py": (1, "the path of a value in a document names fields, the reason among them"),
     "report/words.py": (1, "a line that a message ends with is not printed twice"),
-    "adapters/written.py": (4, "what the command solve prints for its user, which is judged there"),
+    "adapters/written.py": (5, "what the command solve prints for its user, which is judged there"),
     "checks/recorded/ratios.py": (1, "which limit a claim states stands in its name"),
     "adapters/command.py": (1, "what the command solve prints for its user, which is judged there"),
 }
