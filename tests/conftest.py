@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -20,6 +21,9 @@ settings.register_profile("random", **_COMMON)
 PROFILE = os.environ.get("SSTEP_VERIFY_HYPOTHESIS", "deterministic")
 settings.load_profile(PROFILE)
 
+
+# Looking for garbage as often as Python does by itself takes a seventh of the time.
+gc.set_threshold(20_000, 20, 20)
 
 # A warning of ours that a setting of pytest has as an error ends a test, also inside of a judgement.
 floating_point.SHOWN_AS = "error"
@@ -118,6 +122,12 @@ def pytest_sessionstart(session):
     worker = getattr(session.config, "workerinput", {}).get("workerid", "")
     if worker:
         compile_part(int(worker.removeprefix("gw")))
+
+
+def pytest_collection_finish(session):
+    """Thousands of tests stay until the end: they are looked through for garbage once."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header(config):
