@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from daily import crossed
 
 from sstep_verify import (
     CallableSolver,
@@ -69,8 +70,7 @@ def test_what_was_changed_is_named_and_put_back(ways, way):
     assert np.nextafter(0.0, 1.0) / 2**0 > 0.0
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("way", "seed"), crossed(WAYS, range(3), of=3))
 def test_a_process_that_was_changed_before_is_judged_as_any_other(ways, way, seed):
     given = ridge((-1000, -1010, -1019)[seed], seed)
     checks = ["step-replay", "window-replay", "trajectory"]

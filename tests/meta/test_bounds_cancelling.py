@@ -34,10 +34,13 @@ FORMS = [
 ]
 
 
+@pytest.mark.parametrize("forms", [3, pytest.param(len(FORMS), marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("task", TASKS)
-def test_right_solvers_stay_within_every_bound(task):
-    decided = dict.fromkeys(CHECKS, 0)
-    for seed, (form, s) in enumerate(zip(FORMS, cycle((8, 1, 16)), strict=False), TASKS.index(task)):
+def test_right_solvers_stay_within_every_bound(task, forms):
+    """Three forms of each task by day: all six among them, and every task with weights and without."""
+    decided, place = dict.fromkeys(CHECKS, 0), TASKS.index(task)
+    tried = [*enumerate(zip(FORMS, cycle((8, 1, 16)), strict=False), place)]
+    for seed, (form, s) in tried[2 * place : 2 * place + forms] if forms < len(FORMS) else tried:
         problem, stream = cancelling(seed, task, KINDS[seed % 4], block=1 + (task == "krr") * (seed % 2))
         for verdict in judge(FromSamples(**form), problem, stream, s, checks=CHECKS):
             assert verdict.status is not Status.FAIL, (seed, form, s, verdict.check, verdict.reason)
@@ -45,7 +48,7 @@ def test_right_solvers_stay_within_every_bound(task):
             if verdict.check in decided:
                 decided[verdict.check] += verdict.executed > 0
     for check in ("step-replay", "window-replay", "residual-gap", "trajectory"):
-        assert decided[check] >= 2, decided
+        assert decided[check] >= forms // 3, decided
 
 
 @pytest.mark.usefixtures("unexplained")

@@ -270,6 +270,7 @@ def adding(problem, blocks, s, start):
     return a
 
 
+@pytest.mark.usefixtures("unexplained")
 def test_increments_that_are_added_pass_as_added_and_fail_as_in_place():
     found: dict[str, set[Status]] = {"added": set(), "in-place": set()}
     for seed in (9, 10):

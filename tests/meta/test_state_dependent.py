@@ -29,6 +29,9 @@ DEFECTS = {
 }
 """Defects by what they act in, with a task and a kernel in which they do."""
 
+DAILY = ("never leaves C", "third draw of a window", "omega = 1 / C^2", "last entry of a CSR row")
+"""One that acts in a transition, one in a window, one in a parameter, and one in a residue of n."""
+
 
 def _kernel(problem, wrong):
     X, kernel = problem.dense.copy(), problem.kernel
@@ -102,7 +105,9 @@ def _solver(wrong):
 
 
 @pytest.mark.usefixtures("unexplained")
-@pytest.mark.parametrize("wrong", DEFECTS)
+@pytest.mark.parametrize(
+    "wrong", [pytest.param(one, marks=[pytest.mark.nightly] * (one not in DAILY)) for one in DEFECTS]
+)
 def test_what_is_wrong_in_one_state_is_refused(wrong):
     task, kernel = DEFECTS[wrong]
     report = verify(_solver(wrong), "ci", tasks=[task], kernels=[kernel])
@@ -110,6 +115,12 @@ def test_what_is_wrong_in_one_state_is_refused(wrong):
     assert {one["check"] for one in report.failures} >= {"step-replay"}
 
 
-@pytest.mark.parametrize(("task", "kernel"), sorted(set(DEFECTS.values())))
+@pytest.mark.parametrize(
+    ("task", "kernel"),
+    [
+        pytest.param(*pair, marks=[pytest.mark.nightly] * (place % 3 != 0))
+        for place, pair in enumerate(sorted(set(DEFECTS.values())))
+    ],
+)
 def test_without_a_defect_the_solver_passes(task, kernel):
     assert verify(_solver(""), "ci", tasks=[task], kernels=[kernel]).passed

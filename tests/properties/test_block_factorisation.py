@@ -88,7 +88,7 @@ ORTHOGONAL = [("orthogonal", orthogonal(place)) for place in range(5)]
 """By QR, eigendecomposition, SVD, least squares and pseudoinverse."""
 
 
-@pytest.mark.parametrize("draws", [100, pytest.param(300, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("draws", [40, pytest.param(300, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     ("name", "solve"), [("ldl", eliminated), ("lu", pivoted), ("cholesky", by_cholesky), *ORTHOGONAL]
 )
@@ -164,12 +164,13 @@ def entries_allowed(name, precision, matrix, x, given, least) -> np.ndarray | No
     return None if shared == np.inf else (bound + (shared + given) * length) * OUTWARD
 
 
+@pytest.mark.parametrize("draws", [100, pytest.param(300, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("name", "solve"), [("ldl", eliminated), ("cholesky", by_cholesky)])
-def test_what_a_solution_leaves_of_each_entry_stays_within_what_the_factors_allow(name, solve):
+def test_what_a_solution_leaves_of_each_entry_stays_within_what_the_factors_allow(name, solve, draws):
     ratios: list[float] = []
     gained: list[float] = []
 
-    @settings(max_examples=300)
+    @settings(max_examples=draws)
     @given(systems())
     def holds(drawn):
         precision, matrix, held, given, least, rhs = drawn
@@ -195,7 +196,7 @@ def test_what_a_solution_leaves_of_each_entry_stays_within_what_the_factors_allo
     print(
         f"{name}: {len(ratios)} systems, ratio max {max(ratios):.3g}, median gain {np.median(gained):.3g}"
     )
-    assert len(ratios) >= 150
+    assert len(ratios) >= draws // 2
     assert max(ratios) > 2e-2
     assert np.median(gained) > 1.0
 

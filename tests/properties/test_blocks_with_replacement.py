@@ -26,6 +26,9 @@ from studies.legal.solver import LegalSolver, draw
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "150"))
 """Problems over the whole exponent range, of which a third is a K-RR of two samples or more."""
 
+FEW = 60
+"""Problems by day."""
+
 KERNELS = LinearKernel(), PolynomialKernel(2, 1.0), RBFKernel(0.4)
 
 
@@ -42,9 +45,10 @@ def drawn_solvers(seeds):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_no_correct_window_and_no_step_of_it_is_failed():
+@pytest.mark.parametrize("draws", [FEW, pytest.param(DRAWS, marks=pytest.mark.nightly)])
+def test_no_correct_window_and_no_step_of_it_is_failed(draws):
     counts, largest, repeated = Counter(), dict.fromkeys(OWN, 0.0), 0
-    for seed, solver, case in drawn_solvers(range(DRAWS)):
+    for seed, solver, case in drawn_solvers(range(draws)):
         told = list(by_window_and_steps(solver, case).values())
         told += by_all_checks(solver, case, 1 + seed % LONGEST) if seed % 4 == 0 else []
         repeated += int(most_often(case.stream.blocks(0, case.stream.length)).max() > 1)
@@ -54,9 +58,9 @@ def test_no_correct_window_and_no_step_of_it_is_failed():
             if one.check in OWN and one.status is Status.PASS:
                 largest[one.check] = max(largest[one.check], one.ratio)
     print(f"{dict(counts)}; {repeated} with a repeat; largest ratios {largest}")
-    assert repeated > DRAWS // 5
+    assert repeated > draws // 5
     for check in OWN:
-        assert counts[check, Status.PASS] > DRAWS // 16
+        assert counts[check, Status.PASS] > draws // 16
         # A bound that no run comes near would pass whatever is wrong.
         assert largest[check] > 1e-2
 
@@ -87,7 +91,10 @@ SOLVERS = {
 }
 
 
-@pytest.mark.parametrize("block", range(2, 9))
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(one, marks=[pytest.mark.nightly] * (one not in (2, 5, 8))) for one in range(2, 9)],
+)
 def test_correct_runs_pass_at_every_block_size(block):
     for name, solver in list(SOLVERS.items())[block % 2 :: 2]:
         case = case_of(block, solver)
@@ -118,11 +125,18 @@ def test_every_step_from_maintained_weights_is_judged(block, weights):
 
 
 PLANTED = STALE, CURVATURE, KERNEL, SAME
+BLOCKS = 2, 3, 6
 
 
-@pytest.mark.parametrize("block", [2, 3, 6])
-@pytest.mark.parametrize("quantity", PLANTED)
-@pytest.mark.parametrize("check", OWN)
+@pytest.mark.parametrize(
+    ("check", "quantity", "block"),
+    [
+        pytest.param(check, quantity, block, marks=[pytest.mark.nightly] * ((one + two + three) % 3 != 0))
+        for one, check in enumerate(OWN)
+        for two, quantity in enumerate(PLANTED)
+        for three, block in enumerate(BLOCKS)
+    ],
+)
 def test_an_error_beyond_the_limit_of_its_quantity_fails(check, quantity, block):
     update = "frozen" if block == 3 else "in-place"
     declared = Declaration("mine", update=update, log=check == "step-replay")
@@ -138,6 +152,7 @@ def test_an_error_beyond_the_limit_of_its_quantity_fails(check, quantity, block)
         assert told[1].status is Status.FAIL
 
 
+@pytest.mark.usefixtures("unexplained")
 @pytest.mark.parametrize("oracle", ["arb", "mpmath"])
 @pytest.mark.parametrize("factor", [1, 2])
 def test_both_oracles_judge_them_alike(oracle, factor):

@@ -54,7 +54,7 @@ def count_clips(seen: Counter, case: Case, trace: list, loss: str) -> None:
         before = after
 
 
-MANY = pytest.mark.parametrize("draws", [100, pytest.param(250, marks=pytest.mark.nightly)])
+MANY = pytest.mark.parametrize("draws", [50, pytest.param(250, marks=pytest.mark.nightly)])
 
 
 @MANY

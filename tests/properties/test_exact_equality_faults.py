@@ -48,7 +48,7 @@ SVM_FAULTS = [
     ("svm-l2", "shift correction dropped"),
 ]
 QUICK = settings(phases=[Phase.generate], max_examples=200, derandomize=True, database=None)
-FEW = settings(QUICK, max_examples=60)
+FEW = settings(QUICK, max_examples=25)
 MANY = pytest.mark.parametrize(
     "tried", [FEW, pytest.param(QUICK, marks=pytest.mark.nightly)], ids=["few", "many"]
 )

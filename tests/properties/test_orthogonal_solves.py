@@ -73,16 +73,21 @@ def verdict_of(how: str, seed: int, off: float = 0.0) -> Status:
     return judge(CallableSolver(solver, declared), problem, stream, s=3)[-1].status
 
 
+SEEDS = pytest.mark.parametrize("seeds", [6, pytest.param(18, marks=pytest.mark.nightly)])
+
+
+@SEEDS
 @pytest.mark.parametrize("how", SOLVES)
-def test_an_orthogonal_solve_is_within_its_bound(how: str) -> None:
+def test_an_orthogonal_solve_is_within_its_bound(how: str, seeds: int) -> None:
     """No drawn run fails, and few show nothing."""
-    found = [verdict_of(how, seed) for seed in range(18)]
+    found = [verdict_of(how, seed) for seed in range(seeds)]
     assert Status.FAIL not in found
-    assert found.count(Status.PASS) >= 12
+    assert found.count(Status.PASS) >= 2 * seeds // 3
 
 
+@SEEDS
 @pytest.mark.usefixtures("unexplained")
-def test_a_solution_that_is_off_fails() -> None:
+def test_a_solution_that_is_off_fails(seeds: int) -> None:
     """A hundred-thousandth in every step of the well conditioned ones."""
-    found = [verdict_of("lstsq", seed, 1e-5) for seed in range(18)]
-    assert found.count(Status.FAIL) >= 12
+    found = [verdict_of("lstsq", seed, 1e-5) for seed in range(seeds)]
+    assert found.count(Status.FAIL) >= 2 * seeds // 3

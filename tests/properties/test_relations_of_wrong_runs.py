@@ -12,7 +12,10 @@ from small_solvers import callable_of, descend, drawn
 from sstep_verify import Hinge, RBFKernel, judge, verify
 from sstep_verify.verdict import HintKind, NoteKind, Status, Why
 
-SEEDS = range(int(os.environ.get("SSTEP_VERIFY_DRAWS", "3")))
+SEEDS = [
+    pytest.param(seed, marks=[pytest.mark.nightly] * (seed > 0))
+    for seed in range(int(os.environ.get("SSTEP_VERIFY_DRAWS", "3")))
+]
 
 RELATION = "sstep-equals-classical"
 

@@ -113,6 +113,7 @@ def test_shrinking_acts_on_each_size_and_name():
     assert found.condition == CONDITIONS[2]
 
 
+@pytest.mark.nightly
 def test_acting_scenarios_shrink_to_few_samples_and_steps():
     found, _ = smallest(acting_scenarios("svm-l1"), lambda scenario: scenario.features > 1)
     assert found.features == 2
@@ -186,10 +187,11 @@ def increments_of(step) -> list:
     ("task", "term"),
     [(task, term) for task in TASKS for term in ("kernel-correction", "overlap")] + [("svm-l2", "omega")],
 )
-def test_a_term_that_acts_changes_an_increment_in_exact_arithmetic(task, term):
+@pytest.mark.parametrize("draws", [3, pytest.param(8, marks=pytest.mark.nightly)])
+def test_a_term_that_acts_changes_an_increment_in_exact_arithmetic(task, term, draws):
     small = {"max_samples": 10, "max_features": 3, "max_block": 2}
 
-    @settings(max_examples=8)
+    @settings(max_examples=draws)
     @given(acting_scenarios(task, kernels=["linear"], terms=[term], **small))
     def holds(scenario):
         assert any(with_it != without for without, with_it in increments(scenario, term))
@@ -257,10 +259,11 @@ def test_terms_that_cannot_act_are_not_said_to():
     assert "kernel-correction" not in terms
 
 
-def test_most_drawn_seeds_act():
+@pytest.mark.parametrize("draws", [5, pytest.param(12, marks=pytest.mark.nightly)])
+def test_most_drawn_seeds_act(draws):
     """No health check is suppressed here: rejecting most draws would fail the test."""
 
-    @settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=draws, suppress_health_check=[HealthCheck.too_slow])
     @given(acting_scenarios("svm-l2", terms=["kernel-correction", "overlap", "omega"]))
     def holds(scenario):
         assert acts(scenario, ["kernel-correction", "overlap", "omega"])

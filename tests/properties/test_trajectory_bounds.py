@@ -32,7 +32,7 @@ from sstep_verify.solver import ProductionSolver
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 BITS = 192
-MANY = pytest.mark.parametrize("draws", [30, pytest.param(60, marks=pytest.mark.nightly)])
+MANY = pytest.mark.parametrize("draws", [12, pytest.param(60, marks=pytest.mark.nightly)])
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ def drawn(random: np.random.Generator, task: str, kernel: str) -> tuple[Problem,
     ) if task == "krr" else 1
 
 
+@pytest.mark.parametrize("tried", [12, pytest.param(30, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     ("task", "kernel"),
     [
@@ -64,11 +65,11 @@ def drawn(random: np.random.Generator, task: str, kernel: str) -> tuple[Problem,
         for column, kernel in enumerate(KERNELS)
     ],
 )
-def test_a_solver_that_makes_any_choice_without_declaring_it_passes(task, kernel):
+def test_a_solver_that_makes_any_choice_without_declaring_it_passes(task, kernel, tried):
     seed = 100 * TASKS.index(task) + list(KERNELS).index(kernel)
     random = np.random.Generator(np.random.PCG64(seed))
     largest, decided = dict.fromkeys(CHECKS, 0.0), dict.fromkeys(CHECKS, 0)
-    for number in random.permutation(len(WAYS))[:30]:
+    for number in random.permutation(len(WAYS))[:tried]:
         undeclared, order = WAYS[number]
         problem, block = drawn(random, task, kernel)
         s = int(random.integers(2, 9))
@@ -91,4 +92,4 @@ def test_a_solver_that_makes_any_choice_without_declaring_it_passes(task, kernel
                 largest[verdict.check] = max(largest[verdict.check], verdict.ratio)
                 decided[verdict.check] += 1
     assert all(0.0 < ratio <= 1.0 for ratio in largest.values()), largest
-    assert all(count >= 15 for count in decided.values()), decided
+    assert all(count >= tried // 2 for count in decided.values()), decided

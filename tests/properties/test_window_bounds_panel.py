@@ -64,11 +64,12 @@ def hold(scenario, declaration, panel, window, begin, end, ratios) -> None:
     event("bound finite" if np.isfinite(bound).all() else "bound infinite")
 
 
+@pytest.mark.parametrize("draws", [30, pytest.param(80, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("task", TASKS)
-def test_production_runs_stay_within_the_bound_over_their_panels(task):
+def test_production_runs_stay_within_the_bound_over_their_panels(task, draws):
     ratios: list[float] = []
 
-    @settings(max_examples=80)
+    @settings(max_examples=draws)
     @given(scenarios(task), production_forms())
     def holds(scenario, form):
         solver = ProductionSolver(update=form["update"], keep_gram=form["keep_gram"])
@@ -86,14 +87,15 @@ def test_production_runs_stay_within_the_bound_over_their_panels(task):
                 hold(scenario, solver.declaration, panel, window, *ends, ratios)
 
     holds()
-    summary(f"production {task}, panel", ratios, 120)
+    summary(f"production {task}, panel", ratios, 3 * draws // 2)
 
 
+@pytest.mark.parametrize("draws", [40, pytest.param(100, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("task", TASKS)
-def test_runs_over_panels_that_are_not_symmetric_stay_within_the_bound(task):
+def test_runs_over_panels_that_are_not_symmetric_stay_within_the_bound(task, draws):
     ratios: defaultdict = defaultdict(list)
 
-    @settings(max_examples=100)
+    @settings(max_examples=draws)
     @given(scenarios(task), variants(), st.sampled_from([0.0, 1e-12, 1e-3]), st.booleans())
     def holds(scenario, variant, asymmetry, by_column):
         window, begin = scenario.windows[0], scenario.initial
@@ -117,7 +119,7 @@ def test_runs_over_panels_that_are_not_symmetric_stay_within_the_bound(task):
 
     holds()
     for precision, found in ratios.items():
-        summary(f"{precision} {task}, panel", found, 25)
+        summary(f"{precision} {task}, panel", found, draws // 4)
 
 
 def test_a_longdouble_panel_is_taken_exactly():

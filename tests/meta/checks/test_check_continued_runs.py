@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from daily import crossed
 
 from sstep_verify import CallableSolver, Declaration, Trajectory, judge, verify
 from sstep_verify.checks.shared.continued import EVIDENCE
@@ -130,10 +131,9 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("log", [True, False])
-@pytest.mark.parametrize("s", [1, 5])
-@pytest.mark.parametrize("task", LOSSES)
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize(
+    ("name", "task", "s", "log"), crossed(PLANTED, LOSSES, [1, 5], [True, False], of=3)
+)
 def test_a_start_that_is_not_used_fails_on_the_continued_run(name, task, s, log):
     check = "step-replay" if log else "window-replay"
     for make in (as_callable, Traced):
@@ -152,7 +152,7 @@ def test_a_start_that_is_not_used_fails_on_the_continued_run(name, task, s, log)
     [
         ("svm-l1", GRADIENT, Traced, True, "rbf"),
         ("svm-l2", ROWS, Traced, False, "linear"),
-        ("krr", GRADIENT, as_callable, True, "linear"),
+        pytest.param("krr", GRADIENT, as_callable, True, "linear", marks=pytest.mark.nightly),
         pytest.param("svm-l1", ROWS, as_callable, False, "polynomial", marks=pytest.mark.nightly),
         pytest.param("svm-l2", GRADIENT, as_callable, True, "polynomial", marks=pytest.mark.nightly),
         pytest.param("krr", ROWS, Traced, False, "rbf", marks=pytest.mark.nightly),
@@ -173,8 +173,7 @@ def test_a_correct_solver_that_does_not_restart_bit_for_bit_passes_every_check(
     assert any(EVIDENCE in one["evidence"] for one in report.results.verdicts)
 
 
-@pytest.mark.parametrize("log", [True, False])
-@pytest.mark.parametrize("task", LOSSES)
+@pytest.mark.parametrize(("task", "log"), crossed(LOSSES, [True, False], of=2))
 def test_a_solver_that_sums_by_the_length_of_its_run_is_not_failed_by_bits(task, log):
     problem, stream = drawn(task, 40, 110)
     solver = Solver(LENGTH)

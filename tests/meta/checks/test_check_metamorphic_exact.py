@@ -33,10 +33,18 @@ SOLVERS = {
 }
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("name", SOLVERS)
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize(("loss", "block"), LOSSES)
+@pytest.mark.parametrize(
+    ("loss", "block", "kernel", "name", "sparse"),
+    [
+        pytest.param(
+            *loss, kernel, name, sparse, marks=[pytest.mark.nightly] * ((one + two + three + four) % 2)
+        )
+        for one, loss in enumerate(LOSSES)
+        for two, kernel in enumerate(KERNELS)
+        for three, name in enumerate(SOLVERS)
+        for four, sparse in enumerate((False, True))
+    ],
+)
 def test_a_correct_solver_agrees_in_every_bit(loss, block, kernel, name, sparse):
     make = SOLVERS[name]
     case = make_case(loss, kernel, block, make(), sparse=sparse)

@@ -7,6 +7,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from daily import crossed
 from judged import by_s
 from plant import plant
 
@@ -71,8 +72,14 @@ def judge(check, case, tested, change=None):
     return by_s(found, [s for s in case.s_values if case.iterations and check.CHECK.applies(case, s)])
 
 
-@pytest.mark.parametrize("update", ["in-place", "frozen"])
-@pytest.mark.parametrize(("loss", "block"), LOSSES)
+@pytest.mark.parametrize(
+    ("loss", "block", "update"),
+    [
+        pytest.param(*loss, update, marks=[pytest.mark.nightly] * ((row + column) % 2))
+        for row, loss in enumerate(LOSSES)
+        for column, update in enumerate(("in-place", "frozen"))
+    ],
+)
 def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, update):
     verdicts = judge(trajectory, *make_case(loss, block, update=update))
     assert sorted(verdicts) == [*S_VALUES]
@@ -107,8 +114,14 @@ def test_a_run_that_its_solver_ended_is_compared_at_the_points_that_it_reached()
         assert {(one.status, one.why) for one in nothing.values()} == {(Status.VACUOUS, Why.NOT_RECORDED)}
 
 
-@pytest.mark.parametrize("iterations", [pytest.param(66, marks=pytest.mark.nightly), 71, 77])
-@pytest.mark.parametrize(("loss", "block"), LOSSES)
+@pytest.mark.parametrize(
+    ("loss", "block", "iterations"),
+    [
+        pytest.param(*loss, iterations, marks=[pytest.mark.nightly] * (column != row % 2))
+        for row, loss in enumerate(LOSSES)
+        for column, iterations in enumerate((71, 77, 66))
+    ],
+)
 def test_a_last_window_that_is_not_made_is_seen_or_said_to_be_unseen(loss, block, iterations):
     case, tested = make_case(loss, block, iterations=iterations, diagnose=False)
 
@@ -222,9 +235,10 @@ def classical_run(case, request, panel):
     return Trajectory(request.s, 0, np.array(request.stops), np.array(states))
 
 
-@pytest.mark.parametrize("loss", [Hinge(2.0), SquaredHinge(2.0), Ridge(0.05)], ids=str)
-@pytest.mark.parametrize("fewer", [1, 2])
-@pytest.mark.parametrize("spoiled", [False, True])
+TASKS = Hinge(2.0), SquaredHinge(2.0), Ridge(0.05)
+
+
+@pytest.mark.parametrize(("loss", "fewer", "spoiled"), crossed(TASKS, [1, 2], [False, True], of=2))
 def test_a_run_of_one_iteration_fewer_is_named(loss, fewer, spoiled):
     """Two fewer are another mistake, and so is one fewer with an alpha that is off."""
     case, tested = make_case(loss, 1 + isinstance(loss, Ridge), RBFKernel(0.5))
@@ -249,8 +263,9 @@ def test_a_run_of_one_iteration_fewer_is_named(loss, fewer, spoiled):
 MORE = ["a step more", "two steps more", "a step more, off"]
 
 
-@pytest.mark.parametrize("loss", [Hinge(2.0), SquaredHinge(2.0), Ridge(0.05)], ids=str)
-@pytest.mark.parametrize("how", [*MORE, "a coordinate off", "a step more, undrawn moved"])
+@pytest.mark.parametrize(
+    ("loss", "how"), crossed(TASKS, [*MORE, "a coordinate off", "a step more, undrawn moved"], of=3)
+)
 def test_a_run_of_one_iteration_more_is_named(loss, how):
     """Off by one step on a coordinate of its own; of a K-RR the norm tells no coordinate."""
     moved = how.endswith("moved")

@@ -95,13 +95,13 @@ def with_mistake(mistake: Mutation) -> CallableSolver:
     return CallableSolver(solve, declared)
 
 
-@pytest.mark.parametrize("turn", [0, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("turn", [0, *(pytest.param(one, marks=pytest.mark.nightly) for one in (1, 2, 3))])
 @pytest.mark.parametrize(("loss", "block"), LOSSES)
 def test_the_mistake_that_was_made_is_named(loss, block, turn):
     names = [one.name for one in quantities_of(loss.task, "frozen", 4, block)]
     # An early draw moves a coordinate that its window does not draw, which is said instead.
     told = [mistake for mistake in mistakes(loss.task, names) if not (mistake.early or mistake.lose_tail)]
-    tried, red = told[turn::2], 0
+    tried, red = told[turn::4], 0
     for mistake in tried:
         # Far from the optimum, where most quantities act, and where 4 divides what is run.
         case, solver = named_case(

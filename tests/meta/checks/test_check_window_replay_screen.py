@@ -21,10 +21,13 @@ def replayed(solver, task, kind, seed, s=8, **options):
     return verdict
 
 
+@pytest.mark.parametrize("every", [2, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("task", TASKS)
-def test_a_right_solver_stays_within_the_bound_of_the_screen(task):
+def test_a_right_solver_stays_within_the_bound_of_the_screen(task, every):
     found = []
-    for update, kind in [(update, kind) for update in ("in-place", "frozen") for kind in KINDS]:
+    pairs = [(update, kind) for kind in KINDS for update in ("in-place", "frozen")]
+    # By day each kind of data with one of both updates.
+    for update, kind in [pair for place, pair in enumerate(pairs) if (place + place // 2) % every == 0]:
         verdict = replayed(FromSamples(update), task, kind, 0)
         assert verdict.status in (Status.PASS, Status.VACUOUS), (kind, verdict.reason)
         screened = verdict.evidence["screen"]
@@ -32,7 +35,7 @@ def test_a_right_solver_stays_within_the_bound_of_the_screen(task):
         assert screened["windows"] == verdict.planned >= 20
         found.append(screened["largest_ratio"])
     # A bound that no run comes near would pass whatever is wrong.
-    assert len(found) == 8
+    assert len(found) == 8 // every
     assert 1e-3 < max(found) <= 1
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from checks.test_check_window_replay_quantities import with_mistake
+from daily import crossed
 from judged import judged, named
 
 from sstep_verify.campaign.verdicts.measured import measuring_points
@@ -56,8 +57,7 @@ NIGHTLY_FROM_4 = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("check", "seed"), crossed(CHECKS, range(8), of=2))
 @pytest.mark.parametrize("turn", [0, pytest.param(3, marks=pytest.mark.nightly)])
 def test_where_s_1_is_right_a_mistake_of_the_correction_alone_is_named_and_the_one_made(check, seed, turn):
     task = drawn_case(seed, with_mistake(NONE)).problem.loss.task
