@@ -120,7 +120,16 @@ def test_a_python_object_is_judged_on_the_same_problems(here):
         "from sstep_verify.adapters.reference import ReferenceSolver\nsolver = ReferenceSolver('float64')\n"
     )
     code, out, err = command(
-        "check", "of_reference:solver", "--profile", "smoke", "--kernel", "rbf", "--seed", "2"
+        "check",
+        "of_reference:solver",
+        "--profile",
+        "smoke",
+        "--kernel",
+        "rbf",
+        "--task",
+        "krr",
+        "--seed",
+        "2",
     )
     assert code == 0, out + err
     assert "correct wherever judged: s = " in out

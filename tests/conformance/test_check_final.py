@@ -188,6 +188,7 @@ def test_options_of_a_vector_need_one(monkeypatch, capsys):
     assert "--scale is for --final" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_kernel_ridge_of_scikit_learn_is_another_convention(run, tmp_path):
     pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [peers]")
     data = load("small_regression")

@@ -35,23 +35,17 @@ def _here(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
+SMALL = [
+    "--profile", "smoke", "--on", "points", "--task", "krr", "--kernel", "rbf", "--s", "4", "--jobs", "1",
+]  # fmt: skip
+
+
 def check(*words: str, mistake: str = "") -> tuple[int, str, str]:
-    line = shlex.join([sys.executable, str(PROGRAM), "{dir}", *([mistake] if mistake else [])])
-    small = [
-        "--profile",
-        "smoke",
-        "--on",
-        "points",
-        "--task",
-        "krr",
-        "--kernel",
-        "rbf",
-        "--s",
-        "4",
-        "--jobs",
-        "1",
-    ]
-    return command("check", "--exec", line, *small, "--set", "factorisation=lu", *words)
+    """The reference under ``check``; with a mistake, a program that makes it."""
+    if not mistake:
+        return command("check", "reference", *SMALL, *words)
+    line = shlex.join([sys.executable, str(PROGRAM), "{dir}", mistake])
+    return command("check", "--exec", line, *SMALL, "--set", "factorisation=lu", *words)
 
 
 def document(folder: str) -> dict:

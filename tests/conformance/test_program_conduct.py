@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import command
+from daily import some
 
 PROGRAM = Path(__file__).with_name("plain_program.py").read_text("utf-8")
 CAMPAIGN = """[campaign]
@@ -99,7 +100,7 @@ def checked(then: str, mark: str = "") -> tuple[int, str, dict]:
     return code, out, json.loads(Path("report/results.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("then", sorted(REPLACED))
+@pytest.mark.parametrize("then", some(sorted(REPLACED), of=3))
 def test_a_program_that_spoils_its_folder_fails_and_nothing_waits_or_stays(temp, then):
     begin = time.monotonic()
     code, out, _ = checked(then)
@@ -109,7 +110,7 @@ def test_a_program_that_spoils_its_folder_fails_and_nothing_waits_or_stays(temp,
     assert list(temp.iterdir()) == []
 
 
-@pytest.mark.parametrize("then", sorted(SECTIONS))
+@pytest.mark.parametrize("then", some(sorted(SECTIONS), of=2))
 def test_what_a_program_leaves_beside_its_result_is_told_and_cleared_away(temp, then):
     mark = f"86{np.random.Generator(np.random.PCG64()).integers(10**6):06}"
     code, _, document = checked(then, mark)
@@ -135,7 +136,7 @@ def test_a_folder_that_is_moved_away_is_named(temp, tmp_path):
     [
         pytest.param(signal.SIGTERM, "1", marks=pytest.mark.nightly),
         (signal.SIGHUP, "1"),
-        (signal.SIGTERM, "2"),
+        pytest.param(signal.SIGTERM, "2", marks=pytest.mark.nightly),
     ],
 )
 @pytest.mark.usefixtures("signals_as_usual")

@@ -49,7 +49,7 @@ def test_a_report_is_equal_to_what_its_runs_give(right):
     assert "kept_solvers" not in sys.modules
 
 
-@pytest.mark.parametrize("solver", ["Defective", "Raising"])
+@pytest.mark.parametrize("solver", ["Defective", pytest.param("Raising", marks=pytest.mark.nightly)])
 def test_a_report_of_a_faulty_solver_is_equal_to_what_its_runs_give(tmp_path, solver):
     report = kept_report(tmp_path, solver, 1)
     code, said = proved(report)

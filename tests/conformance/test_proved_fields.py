@@ -158,13 +158,14 @@ def test_results_and_page_edited_alike_are_refused(wrong, tmp_path, once):
     assert is_refused(report), "the same values in other text are no file of ours"
 
 
-def test_every_leaf_but_conditions_is_made_again(wrong):
+@pytest.mark.parametrize("tried", [100, pytest.param(400, marks=pytest.mark.nightly)])
+def test_every_leaf_but_conditions_is_made_again(wrong, tried):
     stated, made = load(wrong / "results.json"), made_once(wrong)
     values = json.loads(dumps(stated))
     every = [keys for keys in leaves(values) if not CONDITIONS.match(named(keys))]
     assert len(every) > 1000
     unseen = []
-    for keys in every[:: 1 + len(every) // 400]:
+    for keys in every[:: 1 + len(every) // tried]:
         try:
             found = loads(json.dumps(changed(values, keys)))
         except InputError:

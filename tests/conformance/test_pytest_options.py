@@ -168,7 +168,11 @@ def test_an_id_that_was_printed_can_be_given_back(tmp_path):
     made = [line for line in done.stdout.splitlines() if " PASSED" in line]
     assert [line.partition(" PASSED")[0] for line in made] == ["test_own.py::test_own", id_]
     assert "2 passed" in done.stdout
-    done = run_pytest(tmp_path, *program(""), id_.replace("C=2", "C=3"))
+
+
+@pytest.mark.nightly
+def test_an_id_that_there_is_not_is_a_usage_error(tmp_path):
+    done = run_pytest(tmp_path, *program(""), f"sstep::{CASE}".replace("C=2", "C=3"))
     assert done.returncode == 4
     assert f"did you mean {CASE!r}" in done.stderr
 

@@ -119,17 +119,29 @@ def mutable_solver(precision: str, mutation: Mutation) -> CallableSolver:
     return CallableSolver(function, declaration)
 
 
-@pytest.mark.parametrize(("loss", "block"), LOSSES, ids=LOSS_IDS)
-@pytest.mark.parametrize("form", ["sstep", "classical"])
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(
+    ("loss", "block", "form", "precision"),
+    [
+        pytest.param(*loss, form, precision, marks=[pytest.mark.nightly] * ((one + two + three) % 2))
+        for one, loss in enumerate(LOSSES)
+        for two, form in enumerate(("sstep", "classical"))
+        for three, precision in enumerate(PRECISIONS)
+    ],
+)
 @TURNS
 def test_the_reference_is_green(precision, form, loss, block, turn):
     kernel = kernel_of(precision, loss, block, turn + (form == "classical"))
     assert statuses(ReferenceSolver(precision, form), kernel, loss, block) == [Status.PASS] * len(S_VALUES)
 
 
-@pytest.mark.parametrize(("loss", "block"), LOSSES, ids=LOSS_IDS)
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(
+    ("loss", "block", "precision"),
+    [
+        pytest.param(*loss, precision, marks=[pytest.mark.nightly] * ((one + two) % 2))
+        for one, loss in enumerate(LOSSES)
+        for two, precision in enumerate(PRECISIONS)
+    ],
+)
 @TURNS
 def test_a_right_callable_is_green(precision, loss, block, turn):
     kernel = kernel_of(precision, loss, block, turn)
@@ -212,7 +224,7 @@ def drawn_cases(draw):
     return Case("drawn", problem, stream, (s,), length, solver.declaration, {s: (s,)}), solver
 
 
-@pytest.mark.parametrize("draws", [40, pytest.param(120, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("draws", [20, pytest.param(120, marks=pytest.mark.nightly)])
 def test_drawn_runs_of_the_reference_stay_within_the_bound(draws):
     ratios: list[float] = []
     outcomes: Counter = Counter()

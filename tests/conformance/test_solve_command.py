@@ -108,7 +108,7 @@ PIXELS = """1 1:227 2:203 3:214 4:242 5:148
 """
 
 
-@pytest.mark.parametrize("ranks", [0, 2])
+@pytest.mark.parametrize("ranks", [0, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_tolerance_that_float64_cannot_show_ends_with_code_3(folder, ranks):
     """Bytes raised to the fourth power: an optimal alpha of 1e-22 and gaps of 1e-16."""
     (folder / "bytes").write_text(PIXELS, encoding="ascii")

@@ -86,7 +86,7 @@ def test_what_was_reached_is_kept_when_the_job_is_asked_to_end(folder, number, r
             while not checkpoint.exists() and time.monotonic() < end:
                 time.sleep(0.001)
             process = _rank_of(folder, 0) if ranks else job.pid
-            enough = _processor_seconds(process) + 1.0
+            enough = _processor_seconds(process) + 0.4
             while _processor_seconds(process) < enough and time.monotonic() < end:
                 time.sleep(0.01)
             job.send_signal(number)

@@ -179,8 +179,6 @@ def test_what_calls_a_function_of_another_file_is_compiled_anew_with_it(files):
 def test_without_the_interfaces_what_calls_another_file_is_never_kept(files):
     assert files.said("-c", ABSENT) == "2 True\n"
     assert not files.kept()
-    (files.folder / "first.py").write_text(FIRST.format(5))
-    assert files.said("-c", ABSENT) == "6 True\n"
 
 
 CUT, EMPTY, CHANGED, OTHER = "cut", "empty", "changed", "other"
@@ -194,16 +192,17 @@ def damaged(content: bytes, kind: str) -> bytes:
     return {CUT: content[:60], EMPTY: b"", OTHER: np.random.Generator(np.random.PCG64(3)).bytes(500)}[kind]
 
 
-def test_a_damaged_file_of_the_cache_is_removed_and_its_function_compiled_again(files):
+@pytest.mark.parametrize("ending", ["nbc", pytest.param("nbi", marks=pytest.mark.nightly)])
+def test_a_damaged_file_of_the_cache_is_removed_and_its_function_compiled_again(files, ending):
     files.said()
-    for ending in ("nbi", "nbc"):
-        kept = sorted((files.folder / "kept").rglob(f"*.{ending}"))
-        for path, kind in zip(kept, (CHANGED, CUT, EMPTY, OTHER), strict=True):
-            path.write_bytes(damaged(path.read_bytes(), kind))
-        assert files.said() == "2 True\n"
+    kept = sorted((files.folder / "kept").rglob(f"*.{ending}"))
+    for path, kind in zip(kept, (CHANGED, CUT, EMPTY, OTHER), strict=True):
+        path.write_bytes(damaged(path.read_bytes(), kind))
+    assert files.said() == "2 True\n"
     assert files.said() == "2 False\n"
 
 
+@pytest.mark.nightly
 def test_what_a_full_disk_cannot_keep_is_compiled_in_every_process(files):
     assert files.said(file_size=40) == "2 True\n"
     assert not files.kept()
@@ -226,7 +225,10 @@ print([one.category.__name__ for one in found])
 
 @pytest.mark.parametrize(
     ("home", "errors"),
-    [("none", False), pytest.param("read-only", False, marks=pytest.mark.nightly), ("read-only", True)],
+    [
+        ("read-only", True),
+        *(pytest.param(home, False, marks=pytest.mark.nightly) for home in ("none", "read-only")),
+    ],
 )
 def test_where_nothing_can_be_kept_it_is_said_once(files, home, errors):
     """Neither the folder of the source nor a home can be written, or this user has no home at all."""

@@ -6,6 +6,7 @@ import itertools
 from functools import cache
 
 import pytest
+from daily import crossed
 
 from sstep_verify import CallableSolver, Declaration
 from sstep_verify.adapters.program import read_program
@@ -33,8 +34,7 @@ READ = cache(read_definition)
 """A profile as its file says it, read once for all programs."""
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("ranks", [(1,), (1, 2)])
+@pytest.mark.parametrize(("profile", "ranks"), crossed(PROFILES, [(1,), (1, 2)], of=2))
 def test_every_profile_can_be_asked_of_every_kind_of_program(tmp_path, monkeypatch, profile, ranks):
     monkeypatch.setattr(of_program, "read_definition", READ)
     judged = 0

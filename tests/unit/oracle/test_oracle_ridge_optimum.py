@@ -114,7 +114,7 @@ def test_the_ball_kernel_is_the_reference_kernel(kernel, entries, monkeypatch):
             assert all(product[i, k].rel_accuracy_bits() > 90 for k in range(2))
 
 
-@pytest.mark.parametrize("name", ["bodyfat", "bodyfat_scale"])
+@pytest.mark.parametrize("name", [pytest.param("bodyfat", marks=pytest.mark.nightly), "bodyfat_scale"])
 def test_bodyfat_is_known_to_every_digit_of_float64(data_directory, name):
     data = load(name, directory=data_directory)
     for kernel in (LinearKernel(), PolynomialKernel(), RBFKernel()):

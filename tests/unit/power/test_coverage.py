@@ -169,6 +169,7 @@ def test_reasons_are_of_checks_that_there_are():
     assert not left_for("residual-gap", {"task": "krr", "update": "added"})[1]
 
 
+@pytest.mark.nightly
 def test_runs_are_drawn_until_every_cell_of_a_task_and_kernel_is_covered():
     place, found = "svm-l2 linear", {}
     first = CROSSED.index(place) * STRIDE

@@ -70,7 +70,7 @@ def test_samples_are_written_to_the_last_bit(tmp_path, sparse):
 @pytest.mark.parametrize(
     ("kernel", "loss", "request_", "options"),
     [
-        (RBFKernel(0.3), Hinge(0.7), {}, {}),
+        pytest.param(RBFKernel(0.3), Hinge(0.7), {}, {}, marks=pytest.mark.nightly),
         (PolynomialKernel(3, 0.5), Ridge(0.2), {"block": 2, "kind": "epochs"}, {"cache": 60}),
     ],
     ids=["svm", "krr"],

@@ -105,7 +105,10 @@ judge(ending("hang", "child"), PROBLEM, STREAM, 4)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGTERM, marks=pytest.mark.nightly), signal.SIGHUP, signal.SIGINT],
+)
 def test_a_signal_that_ends_this_process_ends_its_program_first(tmp_path, number):
     program = TERMINATED.replace("FOLDER", repr(os.path.dirname(__file__)))
     with subprocess.Popen(
@@ -151,11 +154,11 @@ def test_hang(solver, check):
 @pytest.mark.skipif(importlib.util.find_spec("pytest_timeout") is None, reason="pytest-timeout is absent")
 def test_a_limit_of_time_of_a_test_ends_the_test(tmp_path):
     (tmp_path / "test_slow.py").write_text(SLOW)
-    words = ["-q", "-s", "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout", "2", "test_slow.py"]
+    words = ["-q", "-s", "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout", "1", "test_slow.py"]
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *words], cwd=tmp_path, capture_output=True, text=True, timeout=100
     )
     assert ended.returncode == 1
-    assert "Timeout (>2.0s)" in ended.stdout
+    assert "Timeout (>1.0s)" in ended.stdout
     assert ended.stdout.startswith("run\nF")
     assert "1 failed" in ended.stdout

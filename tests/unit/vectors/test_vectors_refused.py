@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from daily import crossed
 from vector_cases import RIDGE, SHORTEST, changed, entry_of, files_of, leaves, refusal
 
 from sstep_verify.vectors import layout
@@ -25,8 +26,7 @@ def with_another_digit(content: bytes, name: str) -> bytes:
     return content[:place] + digit + content[place + 1 :]
 
 
-@pytest.mark.parametrize("name", layout.FILES)
-@pytest.mark.parametrize("vector", [SHORTEST, RIDGE])
+@pytest.mark.parametrize(("vector", "name"), crossed([SHORTEST, RIDGE], layout.FILES, of=2))
 def test_a_changed_digit_in_any_file_is_refused(vectors, vector, name):
     verify_vector(vectors / vector, entry_of(vectors, vector))
     path = vectors / vector / name
