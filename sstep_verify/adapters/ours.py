@@ -48,7 +48,7 @@ from sstep_verify.trajectory import BROADCAST, BROADCASTS, Trajectory, Witnessed
 
 
 def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:
-    """Make a run on an mpi4py communicator; ConductError if ranks share columns otherwise than promised."""
+    """Make a run on an mpi4py communicator; ConductError where shares are less even than promised."""
     with noted_columns() as taken:
         made = ProductionSolver(communicator_of(comm), **asdict(options)).run(request)
     if taken:
