@@ -362,11 +362,12 @@ class Term:
     detection_limit : float
         Relative error of the quantity that was certain to show, whether too large or too small by it. Of
         steps also every larger one: from it on the effect is twice the bound (`SEEN`). Of windows it was
-        tried with both signs, and no other was. Of a check's own planted defect: twice the bound over the
-        effect. Infinite where no error was certain to show, or none was tried but leaving it out.
+        tried with both signs, and no other was. Infinite where no error was certain to show, or none was
+        tried but leaving it out, and of a check's own planted defect, which has one size.
     planned, decided, seen : int
         Comparisons in which the quantity was to be looked at, those that ended in PASS or FAIL, and
-        those that would have shown it left out: its exact effect exceeds twice the bound.
+        those that would have shown it left out: its exact effect exceeds twice the bound. Of a check's own
+        planted defect those that are known to show it, which may be the one that shows it most.
     why : Why, optional
         Why the term is vacuous; absent where the quantity was tested.
     largest : float

@@ -28,7 +28,7 @@ from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import GIVEN, Trajectory
-from sstep_verify.verdict import Place, Status, Term, Verdict, Why
+from sstep_verify.verdict import SEEN, Place, Status, Term, Verdict, Why
 
 ID = "box"
 
@@ -117,11 +117,12 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
     generator = np.random.Generator(np.random.PCG64(case.seed))
     probed = generator.choice(sitting, size=min(PROBED, sitting.size), replace=False)
     effect = _beyond(case, alpha, probed)
-    return planted_term("clip dropped", effect, bound, recorded, recorded, Why.WITHIN_BOUND)
+    most, shown = float(effect.max()), int((effect > SEEN * bound).sum())
+    return planted_term("clip dropped", most, bound, recorded, recorded, Why.WITHIN_BOUND, shown)
 
 
-def _beyond(case: Case, alpha: np.ndarray, places: np.ndarray) -> float:
-    """How far outside the box the unclipped minimiser of one of some coordinates lies at least."""
+def _beyond(case: Case, alpha: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """How far outside the box the unclipped minimisers of some coordinates lie at least."""
     problem, loss = case.problem, case.problem.hinge
     rows, here, size = kernel_entries(problem, case.formulas, places), alpha[places], np.abs(alpha)
     # Entries that may overflow promise nothing of the unclipped value.
@@ -136,7 +137,7 @@ def _beyond(case: Case, alpha: np.ndarray, places: np.ndarray) -> float:
         beyond = np.nan_to_num((step - np.maximum(room, 0.0)) / OUTWARD, nan=0.0, posinf=np.inf)
     # No curvature: without the clip the step is infinite.
     beyond = np.where(curvature == 0.0, np.inf, np.maximum(beyond, 0.0))
-    return float(np.where(known, beyond, 0.0).max())
+    return np.where(known, beyond, 0.0)
 
 
 def _evidence(trajectory: Trajectory, upper: float, allowed, below, above) -> dict[str, object]:

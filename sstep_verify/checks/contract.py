@@ -115,11 +115,15 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
     filled = tuple(dict.fromkeys(name for run, _ in runs.values() for name in run.filled))
     executed = planned - sum(len(run.filled) for run, _ in runs.values())
     steps = sum(asked.iterations for _, asked in runs.values())
-    stated = sum(asked.iterations for run, asked in runs.values() if LENGTH not in run.filled)
     why = Why.FILLED_IN if steps else Why.NO_STEPS
+    # One item of each run shows either defect, where the run makes a step.
+    made = [LENGTH not in run.filled for run, asked in runs.values() if asked.iterations]
+    stated = sum(LENGTH not in run.filled for run, _ in runs.values())
     terms = (
-        planted_term("a stated length that is short", stated, 0.0, planned, executed, why),
-        planted_term("a value that is not finite", steps, 0.0, planned, executed, Why.NO_STEPS),
+        planted_term("a stated length that is short", sum(made), 0.0, len(runs), stated, why, sum(made)),
+        planted_term(
+            "a value that is not finite", len(made), 0.0, len(runs), len(runs), Why.NO_STEPS, len(made)
+        ),
     )
     first = next((runs[one.run][0] for one in violations if one.item == FINITE), None)
     step = _step_not_finite(case, first) if first is not None else None

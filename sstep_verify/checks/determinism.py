@@ -126,6 +126,7 @@ def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdic
     differences = [(what, *_differences(run, again)) for what, run, again, _ in pairs]
     first = next((replace(place, run=what) for what, count, place in differences if count), None)
     compared = sum(_compared(one) for _, one, *_ in pairs)
+    counts = compared, compared
     return verdict_from(
         ID,
         case,
@@ -134,7 +135,7 @@ def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdic
         units="values",
         planned=compared,
         executed=compared,
-        terms=(planted_term("run-dependent rounding", moved, 0.0, compared, compared, Why.NO_EFFECT),),
+        terms=(planted_term("run-dependent rounding", moved, 0.0, *counts, Why.NO_EFFECT, moved),),
         evidence={"compared": [what for what, *_ in differences], "values_moved": moved},
         coverage=Coverage("run", len(pairs), len(pairs)),
     )

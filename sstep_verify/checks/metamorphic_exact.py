@@ -30,6 +30,7 @@ from sstep_verify.checks.metamorphic.relations import (
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import smallest_subnormal, unit_roundoff
@@ -113,18 +114,8 @@ def _judge_run(
         states = [changed.back(state) for state in other.alphas[shared]]
         compared[name] = compare_bits(name, original, points, states)
         # Whether an injected defect would have shown on this run.
-        blinded, count = blind(case, relation, original), len(states) - 1
-        terms.append(
-            Term(
-                name,
-                Status.VACUOUS if blinded else Status.PASS,
-                math.inf if blinded else unit_roundoff(case.formulas.precision),
-                count,
-                count,
-                0 if blinded else count,
-                why=Why.NO_EFFECT if blinded else None,
-            )
-        )
+        count, shown = len(states) - 1, would_show(case, relation, original, points[1:])
+        terms.append(planted_term(name, shown, 0.0, count, count, Why.NO_EFFECT, shown))
     failed = {name: finding for name, finding in compared.items() if finding.place is not None}
     first = next(iter(failed.values())).place if failed else None
     largest = max((finding.measured for finding in failed.values()), default=0.0)
@@ -164,20 +155,20 @@ def compare_bits(
     return wrong(largest, place=first)
 
 
-def blind(case: Case, relation: Relation, original: Trajectory) -> bool:
-    """Whether an injected absolute constant would not show on this run."""
+def would_show(case: Case, relation: Relation, original: Trajectory, iterations: np.ndarray) -> int:
+    """At how many recorded iterations an injected absolute constant would show."""
     # A recorded coordinate shows the outcome of a step: any of K-RR, a free one of K-SVM.
-    svm, states = case.problem.is_svm, original.alphas
+    svm, states = case.problem.is_svm, original.alphas[np.isin(original.iterations, iterations)]
     shows = (states > 0) & (states < case.problem.hinge.upper) if svm else states != 0
-    if not shows.any():
-        return True
-    if not (relation.name.startswith("data") and case.problem.kernel.of_distance):
-        return False
+    shown = int(shows.any(axis=1).sum())
+    if not shown or not (relation.name.startswith("data") and case.problem.kernel.of_distance):
+        return shown
     draws = np.unique(case.stream.blocks(0, original.length))[:ROWS_LOOKED_AT]
     entries = kernel_entries(case.problem, case.formulas, draws).values
     entries[np.arange(draws.size), draws] = 0.0
     # Without a kernel entry off the diagonal, distances have no effect.
-    return bool(float(entries.max()) * case.problem.samples < unit_roundoff(case.formulas.precision))
+    lost = float(entries.max()) * case.problem.samples < unit_roundoff(case.formulas.precision)
+    return 0 if lost else shown
 
 
 CHECK = Check(

@@ -5,10 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from sstep_verify.quantities import QUANTITIES
 from sstep_verify.report.words import term_why
 
 STEPS, WINDOWS = "step-replay", "window-replay"
 """Checks that try errors of either sign; commands do not load checks before they need them."""
+
+NAMES = frozenset(quantity.name for quantity in QUANTITIES)
+"""What a step has; other terms are defects that a check injects, of which nothing is left out."""
 
 WIDTH = 100
 
@@ -88,7 +92,7 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
     }
     for title, text in sections.items():
         yield f"{title}\n{_lines(text)}"
-    one = "vector would have shown" if alone else "run would have shown, by quantity of a step"
+    one = "vector would have shown" if alone else "run would have shown"
     if verdict["terms"]:
         yield f"Errors that this {one}"
     for term in verdict["terms"]:
@@ -101,7 +105,7 @@ def _visible(term: dict, check: str) -> str:
         return f"none{': ' * bool(why)}{why}"
     counts = f"{term['seen']} of {term['decided']} comparisons"
     if term["detection_limit"] is None:  # A quantity that is there or is not, such as the index stream.
-        return f"would show if left out, in {counts}"
+        return f"would show{' if left out' * (term['name'] in NAMES)}, in {counts}"
     size = number(term["detection_limit"])
     if check == WINDOWS:
         return f"errors of +{size} and -{size} were tried and would have shown; left out, in {counts}"
@@ -203,10 +207,11 @@ def terms(verdict: dict) -> Iterator[str]:
     """Lines on the quantities of a step: how many comparisons would have shown an error in each."""
     for term in verdict["terms"]:
         counts = f"tested by {term['seen']} of {term['decided']} decided, {term['planned']} planned"
-        limit = f"detection limit {number(term['detection_limit'])}"
+        limit = term["detection_limit"]
+        least = "" if limit is None else f", detection limit {number(limit)}"
         why = term_why(term["why"], term["largest"])
         reason = f": {why}" if why else ""
-        yield f"  {term['name']}: {'tested' if term['seen'] else 'not tested'}, {limit}; {counts}{reason}"
+        yield f"  {term['name']}: {'tested' if term['seen'] else 'not tested'}{least}; {counts}{reason}"
 
 
 def _evidence(evidence: dict):

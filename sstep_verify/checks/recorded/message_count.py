@@ -125,7 +125,7 @@ def _judge(
         units="messages or words",
         planned=len(every) + len(missing),
         executed=len(every),
-        terms=_terms(case, s, steps, windows, whole),
+        terms=_terms(case, s, steps - windows, whole, {*own, *((OF_CALLS, OF_WORDS) if traffic else ())}),
         evidence={
             "counted": {name: own[name] for name in due if name in own and name in best},
             "expected": best,
@@ -248,17 +248,26 @@ def _norms(case: Case) -> bool:
     return bool(kernel.of_distance) and case.formulas.rbf == "norm-expansion"
 
 
-def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> tuple[Term, ...]:
-    """What communicating as the classical method does, or once per draw, would have added."""
+def _terms(case: Case, s: int, more: int, whole: Trajectory, known: set[str]) -> tuple[Term, ...]:
+    """What communicating as the classical method does, or once per draw, would have added.
+
+    `more` are the steps beyond one a window. Either shows in one count, if that is among those `known`.
+    """
     exchange = _declared(case).kind
     if exchange in (KEPT_GRAM, COLUMN_CACHE) or s == 1:
         return ()
-    often = planted_term(EVERY_STEP, steps - windows, 0.0, windows, windows, Why.NO_EFFECT)
+    often = _counted(EVERY_STEP, more, "collectives" in known)
     if exchange == PER_WINDOW:
         return (often,)
-    repeated = steps * case.stream.block - distinct_columns(case, s, whole).total
-    twice = planted_term("columns sent as often as drawn", repeated, 0.0, windows, windows, Why.NO_EFFECT)
-    return often, twice
+    repeated = whole.length * case.stream.block - distinct_columns(case, s, whole).total
+    return often, _counted("columns sent as often as drawn", repeated, "words" in known)
+
+
+def _counted(name: str, more: int, known: bool) -> Term:
+    """The term of a defect that adds so much to one count."""
+    return planted_term(
+        name, more * known, 0.0, 1, int(known), Why.NO_EFFECT if known else Why.NOT_RECORDED
+    )
 
 
 def expected_counts(case: Case, s: int, trajectory: Trajectory) -> list[dict[str, int]]:

@@ -56,12 +56,14 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     if planned:  # A rank that made no updates would add its first a to those that are compared.
         distinct = len({fingerprint(a) for a in (trajectory.alphas[0], *map(trajectory.at, known))}) - 1
         counts = planned, len(known)
-        terms.append(planted_term("a rank that goes its own way", distinct, 0.0, *counts, Why.NO_EFFECT))
+        shown = distinct, 0.0, *counts, Why.NO_EFFECT, distinct
+        terms.append(planted_term("a rank that goes its own way", *shown))
     if (received := trajectory.received) is not None:
         collectives, distinct = received.shape[1], len(np.unique(received[0])) - 1
         findings.append(_received(received))
         counts = collectives, collectives
-        terms.append(planted_term("a rank that receives others", distinct, 0.0, *counts, Why.NO_EFFECT))
+        shown = distinct, 0.0, *counts, Why.NO_EFFECT, distinct
+        terms.append(planted_term("a rank that receives others", *shown))
     if not findings:
         findings = [Finding(0.0, float(ranks), 0.0, why=Why.NOT_RECORDED)]
     yield verdict_from(

@@ -42,20 +42,24 @@ def _term(name: str, planned: int, findings: Sequence[Finding]) -> Term:
     return term_of(name, limit, planned, len(findings), seen, why, most)
 
 
-def planted_term(name: str, effect: float, bound: float, planned: int, executed: int, why: Why) -> Term:
+def planted_term(
+    name: str, effect: float, bound: float, planned: int, executed: int, why: Why, shown: int = 1
+) -> Term:
     """Return the term of an injected defect, from its effect and the bound, in so many comparisons.
 
     The effect is a lower bound on what the defect changes, in the unit of the bound. Where a value must be
-    exact the bound is 0, and every effect is detected. `why` says why it was not tested, if so.
+    exact the bound is 0, and every effect is detected. `why` says why it was not tested, if so. `shown` are
+    the comparisons that would detect it, where any does: the one in which its effect is largest, if no
+    others are known. The defect has one size, so that there is no detection limit.
     """
     shows = effect > SEEN * bound
     return Term(
         name,
         Status.PASS if shows else Status.VACUOUS,
-        SEEN * bound / effect if effect > 0.0 else math.inf,
+        math.inf,
         planned,
         executed,
-        executed * shows,
+        shown * shows,
         why=None if shows else why,
         largest=float(ratios(effect, bound)) if effect > 0.0 else 0.0,
     )

@@ -38,6 +38,8 @@ def test_correct_runs_pass(loss, kernel, update):
         assert verdict.status is Status.PASS
         assert verdict.executed == verdict.planned
         assert verdict.terms[0].name == "clip dropped"
+        assert 1 <= verdict.terms[0].seen <= check.PROBED
+        assert np.isinf(verdict.terms[0].detection_limit)
         assert (verdict.bound == 0) == (update == "in-place")
 
 

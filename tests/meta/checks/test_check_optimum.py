@@ -211,7 +211,7 @@ def test_a_start_beyond_its_bound_by_less_than_twice_is_not_said_to_be_within_it
     case, tested, observe = _converging(loss, block)
     sharp = judged(check, case, tested, observe=observe)[4]
     # The relative error of the start, of which two thirds are claimed.
-    effect = 2 * sharp.bound / sharp.terms[0].detection_limit
+    effect = sharp.bound * sharp.terms[0].largest
     name = "gap" if case.problem.is_svm else "residual"
     scale = 1 if case.problem.is_svm else case.problem.samples
     loose = dataclasses.replace(case, claims={name: effect * scale / 1.5})

@@ -60,6 +60,16 @@ UNSEEN_TERM = planted_term("unseen", 0.0, 1.0, 1, 1, Why.NO_EFFECT)
 
 
 @pytest.mark.parametrize(
+    ("effect", "given", "seen"), [(9.0, (), 1), (9.0, (7,), 7), (1.5, (7,), 0), (math.inf, (), 1)]
+)
+def test_an_injected_defect_counts_the_comparisons_known_to_show_it_and_has_no_limit(effect, given, seen):
+    term = planted_term("one", effect, 1.0, 40, 30, Why.WITHIN_BOUND, *given)
+    assert (term.planned, term.decided, term.seen) == (40, 30, seen)
+    assert math.isinf(term.detection_limit)
+    assert term.largest == effect
+
+
+@pytest.mark.parametrize(
     ("required", "expected"),
     [
         (None, (Status.PASS, None)),  # the first of the terms

@@ -49,6 +49,13 @@ def test_a_quantity_that_is_there_or_not_would_have_shown_and_was_not_left_out()
     assert f"    {name}: would show if left out, in 195 of 205 comparisons" in lines
 
 
+def test_an_injected_defect_would_have_shown_and_is_not_left_out():
+    told = verdict("a/b").as_dict()
+    told["terms"][0] |= {"name": "clip dropped", "detection_limit": None, "seen": 3, "decided": 205}
+    lines = "\n".join(in_short(told, "")).splitlines()
+    assert "    clip dropped: would show, in 3 of 205 comparisons" in lines
+
+
 @pytest.mark.parametrize(("planned", "executed"), [(12, 12), (12, 7), (900, 1)])
 def test_comparisons_made_are_told_of_those_planned(planned, executed):
     told = verdict("a/b", planned=planned, executed=executed).as_dict()
