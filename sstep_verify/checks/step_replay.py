@@ -207,7 +207,10 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
         alpha[draws.ravel()] = log[position:iteration].ravel()
         if not np.array_equal(alpha, recorded, equal_nan=True):
             broken = _broken_at(iteration, alpha, recorded, draws, log)
-            if _leads_by_increments(case, before, log[position:iteration], draws, recorded):
+            in_float64 = any(one.kind is HintKind.LOG_IN_FLOAT64 for one in broken.hints)
+            if not in_float64 and _leads_by_increments(
+                case, before, log[position:iteration], draws, recorded
+            ):
                 broken = replace(broken, hints=(*broken.hints, Hint(HintKind.LOG_OF_INCREMENTS)))
             if apart and not position and WRITE_BACK in broken.signs:
                 return replace(broken, signs=(*broken.signs, FIRST_ALPHA))

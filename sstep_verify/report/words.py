@@ -58,6 +58,9 @@ COMPARED = {
 }
 """What each check compares a run with."""
 
+LARGEST = "metamorphic-exact"
+"""Check that measures the largest difference, and whose place is that of the first."""
+
 RESIDUAL = "bounds/step/residual"
 """Where the bound of a step is derived that is on its residual, not on its new value."""
 
@@ -68,7 +71,8 @@ WHY = {
     Why.NO_STEPS: "There is nothing to judge: the run makes no iteration.",
     Why.NOT_APPLICABLE: "Nothing was judged: the check does not apply to this problem and declaration.",
     Why.TOO_LARGE: "Not judged for its cost: a window holds more kernel entries than the limit allows.",
-    Why.NO_BOUND: "No finite bound exists: a block system or a sum is too large for this precision.",
+    Why.NO_BOUND: "No finite bound is derived: a block is too ill-conditioned, a sum too long, or a number "
+    "too near the ends of the range.",
     Why.OVERFLOW: "No finite bound exists: a number may exceed the range of the declared precision.",
     Why.OUT_OF_RANGE: "Nothing was compared: a number of the problem exceeds the declared precision.",
     Why.NO_EFFECT: "No change of what was compared is certain where the quantity is left out.",
@@ -105,6 +109,9 @@ TERM_WHY = {
     Why.OWN_DRAWS: "compared with the draws that the run itself logged",
 }
 """Why a quantity was not tested, by `Why`."""
+
+NO_FAILURE = "This is not counted as a failure."
+"""Said of a violation where nothing was promised, or where the arithmetic was altered."""
 
 COUNTED = {"values": "value", "ranks": "rank"}
 """Units of which a comparison of bits counts those that differ, each as one."""
@@ -232,7 +239,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
     HintKind.LOG_NOT_WRITTEN: lambda count, of, first: (
         f"{count:.0f} of {of:.0f} entries of the log are NaN, the first in step {first:.0f}."
     ),
-    HintKind.LOG_IN_FLOAT64: lambda held: f"Log and alpha agree in float64; alpha is in {held}.",
+    HintKind.LOG_IN_FLOAT64: lambda held: "Log and alpha agree in float64.",
     HintKind.UNDRAWN_MOVED: lambda: "No step drew this coordinate.",
     HintKind.STARTED_ELSEWHERE: lambda: "The run may have started from another alpha.",
     HintKind.DEPENDS_ON_RECORDING: lambda: (
@@ -303,7 +310,9 @@ def _second_line(verdict: Verdict) -> Iterator[str]:
 def first_line(verdict: Verdict) -> str:
     """Place, measured value and allowed value; or why nothing was decided."""
     if verdict.violations:
-        return " ".join([*map(_raised, verdict.raised[:1]), *_violated(verdict)])
+        # Where numbers may leave the range of the precision, a violation need not be a failure.
+        why = "" if verdict.why is None else f"{NO_FAILURE} {WHY[verdict.why]}"
+        return " ".join([*map(_raised, verdict.raised[:1]), *_violated(verdict), *filter(None, (why,))])
     nothing = not verdict.executed and verdict.why in (Why.NO_STEPS, Why.NO_BOUND)
     if verdict.why in TERM_WHY and not nothing and any(not term.seen for term in verdict.terms):
         hidden = [term for term in verdict.terms if not term.seen]
@@ -329,11 +338,15 @@ def first_line(verdict: Verdict) -> str:
     found = verdict.place.found if verdict.place else None
     if found is not None and not math.isfinite(found):
         return f"{where[:1].upper()}{where[1:]} is not finite."
+    if verdict.check == "box" and verdict.measured == 0.0:
+        return "No value is outside the box."
     if verdict.measured == verdict.bound == 0.0:
         return f"{where[:1].upper()}{where[1:]} agrees exactly." if where else "Agrees exactly."
     off = _off(verdict)
+    if verdict.check == "optimum":
+        return f"{where[:1].upper()}{where[1:]} is {off}." if where else f"Measured {off}."
     if _is_of_another_value(verdict):
-        return f"{where[:1].upper()}{where[1:]}. {_worst(verdict)} is {off}."
+        return f"{where[:1].upper()}{where[1:]}. {_measured(verdict)} is {off}."
     return f"{where[:1].upper()}{where[1:]} is off by {off}." if where else f"Off by {off}."
 
 
@@ -343,18 +356,19 @@ def _off(verdict: Verdict) -> str:
     return f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}{said}"
 
 
-def _worst(verdict: Verdict) -> str:
-    """What was measured where it is not the difference of both values, and in which step.
+def _measured(verdict: Verdict) -> str:
+    """What was measured where it is not the difference of both values as they are shown, and in which step.
 
-    The place of a failed step-replay is the first wrong step; its value and bound are those of the worst.
+    The place of a failed step-replay is the first wrong step; its value and bound are those of the step
+    with the largest ratio. No comparison is said to be off by most: others may be, within larger bounds.
     """
-    entry = verdict.bound_origin == RESIDUAL
+    if verdict.check == LARGEST:
+        return "The largest difference"
+    name = "residual" if verdict.bound_origin == RESIDUAL else "error"
     step, at = verdict.evidence.get(WORST_STEP), verdict.place
-    if step is None or at is None:
-        return "The worst residual entry of a step" if entry else "The worst error"
-    if step == at.begin + 1:
-        return "Its worst residual entry" if entry else "Its worst error"
-    return f"The worst {'residual entry' if entry else 'error'} of all steps, in step {step},"
+    if step is None or at is None or step == at.begin + 1:
+        return f"The measured {name}"
+    return f"The largest ratio is that of step {step}, whose {name}"
 
 
 def _is_of_another_value(verdict: Verdict) -> bool:
@@ -411,9 +425,13 @@ def _run(at: Place) -> str:
 
 
 def _log_elsewhere(verdict: Verdict, at: Place) -> str:
-    led = f"recorded as {at.found!r}, but the log leads to {at.expected!r}"
-    place = f"{_run(at)}after {counted(at.end, 'iteration')}: alpha[{at.coordinate}] is {led}"
-    return f"{place}. Either may be wrong"
+    entry = f"{_run(at)}after {counted(at.end, 'iteration')}: alpha[{at.coordinate}] is recorded"
+    held = next((one.detail[0] for one in verdict.hints if one.kind is HintKind.LOG_IN_FLOAT64), None)
+    if held is not None:
+        return f"{entry} in {held}, and the log holds it in float64, as {at.expected!r}"
+    if at.expected is not None and math.isnan(at.expected):
+        return f"{entry} as {at.found!r}, but the log has NaN for it"
+    return f"{entry} as {at.found!r}, but the log leads to {at.expected!r}. Either may be wrong"
 
 
 def _log_shape(verdict: Verdict, at: Place) -> str:

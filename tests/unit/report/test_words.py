@@ -16,6 +16,7 @@ from sstep_verify.checks.contract import ITEMS as CONTRACT_ITEMS
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.report import words
 from sstep_verify.verdict import (
+    WORST_STEP,
     Coverage,
     Defect,
     Hint,
@@ -85,6 +86,30 @@ KINDS = {
     "box": verdict(
         "box", FAIL, 0.1, 0.0, place=Place(0, 40, 3, found=-0.1, expected=0.0), requirement="S-3.8"
     ),
+    "box, passed": verdict("box", PASS, 0.0, 5e-5, place=Place(0, 40), bound_origin="bounds/box"),
+    "step-replay, worst elsewhere": verdict(
+        "step-replay", FAIL, 0.79, 5e-15, place=STEP, evidence={WORST_STEP: 4}, diagnosed=True,
+    ),
+    "step-replay, of a residual": verdict(
+        "step-replay", PASS, 7e-17, 3e-15, place=STEP, bound_origin="bounds/step/residual",
+    ),
+    "log in float64": verdict(
+        "step-replay", FAIL, math.inf, 0.0, executed=0, requirement="S-5.2",
+        place=Place(0, 1, 11, found=0.9090909, expected=0.9090909, item="log"),
+        hints=(Hint(HintKind.LOG_IN_FLOAT64, ("float128",)),),
+    ),
+    "log not written": verdict(
+        "step-replay", FAIL, math.inf, 0.0, executed=0, requirement="S-5.2",
+        place=Place(0, 52, 3, found=0.5, expected=math.nan, item="log"),
+    ),
+    "log of another run": verdict(
+        "step-replay", FAIL, math.inf, 0.0, executed=0, requirement="S-5.2",
+        place=Place(0, 52, 3, found=0.5, expected=0.25, item="log"),
+    ),
+    "contract, out of range": verdict(
+        "contract", VACUOUS, 0.0, 0.0, why=Why.OVERFLOW, units="violations",
+        violations=(Violation("s=1", "finite", "nan", detail="alpha at iteration 29"),),
+    ),
     "determinism": verdict(
         "determinism", FAIL, 3.0, 0.0, units="values",
         place=Place(40, 40, 3, found=0.2, expected=0.1, run="second run of the same request"),
@@ -113,6 +138,7 @@ KINDS = {
         "metamorphic-exact", FAIL, 1.0, 0.0, requirement="S-4.5",
         place=Place(0, 8, 3, found=0.2, expected=0.1, run="run data-up"),
     ),
+    "optimum, passed": verdict("optimum", PASS, 2.9e-6, 7.8e-6, place=Place(item="gap")),
     "optimum, read otherwise": verdict(
         "optimum", FAIL, 1.0, 1e-8, place=Place(item="gap"),
         notes=(Note(NoteKind.MOVED), Note(NoteKind.RELATIVE, (0.5, 1e-8))),
