@@ -221,6 +221,8 @@ def finish(
         if case.status not in ("PASS", PREDICTED):
             status = expected.status_of_case(case, results.verdicts_of(case.id))
             click.echo(textwrap.indent(f"{status} {case.id}: {case.reason}", "    ")[2:])
+            if unforeseen := expected.unforeseen(results.verdicts_of(case.id)):
+                click.echo(f"    not expected: {', '.join(unforeseen)}")
             further = further or _further(results, case, Path(named) if written else kept)
     if further:
         click.echo(further)
@@ -256,17 +258,21 @@ def _tell_errors(results) -> None:
 def _further(results, case, folder: Path | None) -> str:
     """The command that explains the verdict that a case is told by; else the one that runs it again.
 
-    Artefacts lie in the `folder`; None if they are kept nowhere. Empty of a case that is VACUOUS.
+    Artefacts lie in the `folder`; None if they are kept nowhere. Empty of a case that is VACUOUS. A verdict
+    that was expected to fail is explained where no other is.
     """
     from sstep_verify.campaign.headline import telling
+    from sstep_verify.report.expected import Expected
 
+    expected = Expected.of(results)
+    own = [one for one in results.verdicts_of(case.id) if one["status"] == case.status != "VACUOUS"]
+    own = [one for one in own if expected.reason(one) is None] or own
     records = ("hints", "raised", "violations", "defects")
     found: Any = [
         SimpleNamespace(
             **one | {name: [SimpleNamespace(**part) for part in one.get(name, ())] for name in records}
         )
-        for one in results.verdicts_of(case.id)
-        if one["status"] == case.status and case.status != "VACUOUS"
+        for one in own
     ]
     for one in found:
         several = (number for defect in one.defects for number in defect.requirements)

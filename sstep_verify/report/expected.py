@@ -34,6 +34,12 @@ class Expected:
         """The status that is shown of a verdict."""
         return str(verdict["status"]) if self.reason(verdict) is None else EXPECTED
 
+    def unforeseen(self, verdicts: Iterable[dict]) -> list[str]:
+        """Check and s of those that failed or stayed open unexpectedly, where others were expected to."""
+        open_ = [one for one in verdicts if one["status"] in UNSETTLED]
+        rest = [one for one in open_ if self.reason(one) is None]
+        return [f"{one['check']}, s = {one['s']}" for one in rest] if len(rest) < len(open_) else []
+
     def together(self, verdicts: Iterable[dict]) -> str:
         """The status that is shown of several: that of the worst of those that are not expected to fail."""
         found = {self.status(one) for one in verdicts}

@@ -49,6 +49,7 @@ class Failure:
     The causes are known defects that reproduce it, or readings of a final vector. The requirement is that
     of the verdict that names them, else of the first. Other checks fail too, and `tried` says whether known
     defects were compared with what failed; `expected`, whether every verdict that failed was expected to.
+    Where some were not, the failure is of these, and `known` are the checks whose failures were expected.
     """
 
     check: str
@@ -59,6 +60,7 @@ class Failure:
     others: dict[str, None] = field(default_factory=dict)
     tried: bool = False
     expected: bool = False
+    known: dict[str, None] = field(default_factory=dict)
 
     @property
     def of_runs(self) -> bool:
@@ -70,9 +72,12 @@ def failures(results: Results) -> list[Failure]:
     """The first failure of each case, alike ones together."""
     known = Expected.of(results)
     alike: dict[tuple[str, int, tuple[str, ...], str, bool], list[tuple[Case, list[dict]]]] = {}
+    foreseen: dict[str, list[str]] = {}
     for case in results.cases:
-        wrong = [verdict for verdict in results.verdicts_of(case.id) if verdict["status"] == Status.FAIL]
+        every = [verdict for verdict in results.verdicts_of(case.id) if verdict["status"] == Status.FAIL]
+        wrong = [one for one in every if known.reason(one) is None] or every
         if wrong:
+            foreseen[case.id] = [one["check"] for one in every if one not in wrong]
             s = min(verdict["s"] for verdict in wrong)
             here = [verdict for verdict in wrong if verdict["s"] == s]
             named = next((one for one in here if causes_of(one)), here[0])
@@ -86,6 +91,7 @@ def failures(results: Results) -> list[Failure]:
             dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != key[0]),
             any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == key[1]),
             key[4],
+            dict.fromkeys(name for case, _ in members for name in foreseen[case.id]),
         )
         for key, members in alike.items()
     ]

@@ -51,9 +51,13 @@ OUTCOMES = {
     1: ("FAIL", "At least one FAIL"),
     3: ("INCONCLUSIVE", "Something is inconclusive, or too little was executed"),
 }
+NOT_MET = ("FAIL", "No FAIL, but a failure that was expected is not met")
+"""The outcome of a campaign whose list of expected failures is all that is wrong."""
+
 NOTHING_SEEN = ("VACUOUS", "No FAIL, but no problem on which a mistake would have shown")
 """The same of a campaign of verdicts in which every case is VACUOUS."""
 STOPPED = {130: ("INTERRUPTED", "Stopped before its end; what had been judged by then")}
+BROKEN = ("ERROR", "The campaign did not end properly")
 _READING = (
     "The classical method (s = 1) is a line, the s-step runs are markers, one shape for each s, thinned "
     "and staggered so that runs that coincide can be told apart; the CSV holds every point."
@@ -217,10 +221,13 @@ def _static(name: str) -> str:
 def outcome_of(results: Results, outcomes: Mapping[int, tuple[str, str]]) -> tuple[str, str]:
     """The outcome of a campaign, and what it means."""
     known = {**outcomes, **STOPPED}
-    found = known.get(results.summary.exit_code, ("ERROR", "The campaign did not end properly"))
+    found, expected = known.get(results.summary.exit_code, BROKEN), Expected.of(results)
+    if outcomes is OUTCOMES and found == OUTCOMES[1] and expected.reasons:
+        failed = (one for one in results.verdicts if one["status"] == Status.FAIL)
+        return found if any(expected.reason(one) is None for one in failed) else NOT_MET
     if outcomes is not OUTCOMES or found != OUTCOMES[0]:
         return found
-    if Expected.of(results).reasons:
+    if expected.reasons:
         return EXPECTED, "No failure but those that were expected"
     return found if any(case.status != Status.VACUOUS for case in results.cases) else NOTHING_SEEN
 

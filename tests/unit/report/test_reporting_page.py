@@ -16,6 +16,7 @@ from test_reporting_documents import NASTY, case, document, every_status, verdic
 from sstep_verify.cli.commands.report import report
 from sstep_verify.report import plain, verdicts, write
 from sstep_verify.report.case import GAP, Series
+from sstep_verify.report.expected import Expected
 from sstep_verify.report.results import load
 from sstep_verify.report.write import write_report
 from sstep_verify.specification import text_of
@@ -92,6 +93,21 @@ def test_a_case_that_also_fails_unexpectedly_is_a_failure(tmp_path):
     html = html_of(made, tmp_path / "report")
     assert "<title>FAIL" in html
     assert html.count('class="chip expected-failure"') == 2  # the verdict, and its row of the table
+    (failure,) = verdicts.failures(made)
+    assert (failure.check, list(failure.others), list(failure.known)) == ("box", [], ["window-replay"])
+    assert "Failing as expected: window-replay." in html
+    assert Expected.of(made).unforeseen(made.verdicts) == ["box, s = 2"]
+
+
+@pytest.mark.parametrize("status", [Status.PASS, Status.FAIL])
+def test_where_an_expected_failure_is_not_met_and_nothing_else_fails_no_check_is_said_to(status):
+    known = [{"id": "a", "kind": "box: FAIL", "reason": "known"}]
+    made = document([case("a", status)], [verdict("a", status)], exit_code=1)
+    parameters = {**made.campaign.parameters, "expected_failures": known}
+    made = replace(made, campaign=replace(made.campaign, parameters=parameters))
+    assert write.outcome_of(made, write.OUTCOMES) == (
+        write.NOT_MET if status is Status.PASS else write.OUTCOMES[1]
+    )
 
 
 def test_the_violated_requirement_is_in_junit_and_at_the_head_of_the_page(tmp_path):
