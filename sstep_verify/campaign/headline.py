@@ -42,6 +42,9 @@ UNOBSERVED_WINDOWS = {
 }
 """Said of s whose windows could not be distinguished from single steps, by whether steps were judged."""
 
+UNPRINTED = "the rest may be of digits that were not printed"
+"""Said of a vector that is beyond the tolerance, and not by more than the rounding of its decimals."""
+
 LEVEL = "level"
 """Fact of a case: the level that its solver declares."""
 
@@ -128,12 +131,20 @@ def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         name = "relative error" if case.task == "krr" else "gap over the optimal value"
         # Of a vector that is not finite nothing is known.
         over: Any = next((one for key, one in found.evidence.items() if key in OVER), [0.0, math.inf])
-        optimum = "the optimum up to the stated tolerance and rounding"
+        optimum = _as_optimum(found) if found.status is Status.PASS else ""
         wrong = "not the optimum" if found.status is Status.FAIL else "outside its box"
         told = {Status.PASS: optimum, Status.FAIL: wrong, Status.VACUOUS: "vacuous"}
         reached = f"{name} in {enclosed(*over)}"
         words.append(f"{told.get(Status(case.status), 'undecided')}, {reached}")
     return "; ".join(words)
+
+
+def _as_optimum(verdict: Verdict) -> str:
+    """What a vector that passed is: the optimum to a tolerance, or but for digits that were not printed."""
+    over, tolerance = next(one.detail for one in verdict.notes if one.kind is NoteKind.RELATIVE)
+    if float(over) <= float(tolerance):
+        return f"the optimum to {tolerance:g}"
+    return f"not shown to be off the optimum by more than {tolerance:g}: {UNPRINTED}"
 
 
 def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict], noun: str) -> list[str]:
@@ -221,7 +232,7 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     if not any(verdict.status is Status.PASS for verdict in stepped):
         return Status.VACUOUS, brief_of(stepped[-1])
     if judges_a_vector(verdicts):
-        return Status.PASS, f"the optimum: {brief_of(primary[0])}"
+        return Status.PASS, f"{_as_optimum(primary[0])}. {brief_of(primary[0])}"
     right = {verdict.s for verdict in primary if passes(verdict)}
     short = {verdict.s for verdict in primary if verdict.status is Status.PASS} - right
     vacuous = {verdict.s for verdict in primary} - right - short

@@ -1,4 +1,4 @@
-"""Check box: every recorded a of a K-SVM is feasible, ``0 <= a <= nu``.
+"""Check box: every a of a K-SVM is feasible, ``0 <= a <= nu``, but for what its update may round.
 
 In place, a clipped coordinate is stored as the clipped value, so leaving the box by one ulp is a failure.
 Where increments are added, at once (Algorithm 1 as printed) or frozen at the window's end (the paper's

@@ -19,7 +19,7 @@ WIDTH = 100
 MEANS = {
     "PASS": "no error was found, and the errors named below would have been",
     "FAIL": "the claim below does not hold: no correct implementation can be off by as much",
-    "VACUOUS": "no error was found, but the error that this check plants would not have been found either",
+    "VACUOUS": "nothing was shown: no error was found, and none of the kind named below would have been",
     "INCONCLUSIVE": "neither could be shown, that the solver is correct or that it is faulty",
 }
 
@@ -84,10 +84,12 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
     measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
     if verdict["status"] == "FAIL" and verdict["ratio"] is None:
         ratio = "infinite"
+    numbers = f"measured {measured}, bound {bound} ({verdict['units']}): ratio {ratio}; "
+    what = "windows were compared" if verdict["check"] == WINDOWS else "comparisons were made"
     sections = {
         "Claim": claim,
-        "Found": f"measured {measured}, bound {bound} ({verdict['units']}): ratio {ratio}; "
-        f"{verdict['executed']} of {verdict['planned']} comparisons were made.",
+        "Found": numbers * bool(verdict["executed"])
+        + f"{verdict['executed']} of {verdict['planned']} {what}.",
         "Reason": verdict["reason"],
     }
     for title, text in sections.items():

@@ -28,13 +28,13 @@ CHECKS = {
     "sstep-equals-classical": "Runs with s > 1 end where the run with s = 1 does, within rounding.",
     "metamorphic-exact": "Runs that must agree in every bit do.",
     "kernel-entries": "The kernel values that were used are correct, within rounding.",
-    "box": "Every recorded alpha of a K-SVM lies between 0 and its upper limit.",
+    "box": "Every alpha of a K-SVM lies in its box, but for what its update may round.",
     "determinism": "Two runs of the same request end in the same bits.",
-    "optimum": "A run that claims to have converged has.",
+    "optimum": "A run that claims to have converged has; a vector is the optimum, to its tolerance.",
     "claim-honesty": "What a solver reports about its result is true.",
     "residual-gap": "Maintained weights stay those of alpha.",
-    "rank-coherence": "Every rank holds the same alpha, bit for bit.",
-    "message-count": "There is one communication for every s iterations, counted.",
+    "rank-coherence": "Every rank holds the same alpha, bit for bit, wherever it is recorded.",
+    "message-count": "Messages are as many as the declared exchange implies for windows of s.",
 }
 """Each check in one line."""
 
@@ -155,7 +155,12 @@ def _row(verdicts: list[dict], case: Case, expected: Expected) -> dict[str, Any]
 
 
 def ratio_of(verdict: dict) -> float | None:
-    """Measured / bound; infinite for a FAIL that JSON has no number for, as where the bound is 0."""
+    """Measured / bound; infinite for a FAIL that JSON has no number for, as where the bound is 0.
+
+    None where nothing was compared, and nothing is known to be wrong.
+    """
+    if not verdict["executed"] and verdict["status"] != Status.FAIL:
+        return None
     infinite = verdict["ratio"] is None and verdict["status"] == Status.FAIL
     return math.inf if infinite else verdict["ratio"]
 

@@ -29,7 +29,7 @@ IN_RESULTS = (
     "summary.steps_judged", "summary.steps", "summary.interrupted", "summary.power",
     "cases[0].id", "cases[0].kernel", "cases[0].loss", "cases[0].task", "cases[0].dataset",
     "cases[0].samples", "cases[0].features", "cases[0].parameters.C", "cases[0].status", "cases[0].reason",
-    "cases[0].s[1]", "cases[0].facts.solver", "cases[0].facts.ranks", "cases[0].facts.optimal_value",
+    "cases[0].s[1]", "cases[0].facts.solver", "cases[0].facts.ranks", "cases[0].facts.optimum_found_by",
     "cases[0].runs[0].stop", "cases[0].series[0].y[2]", "verdicts[0].check", "verdicts[1].status",
     "verdicts[2].ratio", "verdicts[3].bound", "verdicts[3].measured", "verdicts[4].executed",
     "verdicts[5].reason", "verdicts[6].s", "verdicts[7].replay", "verdicts[8].problem",

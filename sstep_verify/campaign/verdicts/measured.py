@@ -119,7 +119,7 @@ class SharedReferences:
             attainable = measure.attainable(alpha) if problem.is_svm else 0.0
             return found.gap / size, attainable / size
 
-        return Reference(GAP, "gap", relative, self._largest, {**(facts or {}), "optimal_value": how})
+        return Reference(GAP, "gap", relative, self._largest, {**(facts or {}), "optimum_found_by": how})
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Check message-count: s iterations per communication, counted.
+"""Check message-count: messages are as many as the declared exchange implies for windows of s.
 
 The counts a run reports, and those of a witness between solver and MPI library where there was one, are
 compared with what the declared exchange implies, exactly; the formulas are in

@@ -258,8 +258,8 @@ class Check:
     rests_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     bounds: tuple[str, ...] = ()
     vacuous: str = (
-        "every comparison holds, but on this very input it would have held with the planted defect too, so "
-        "it shows nothing; each term says for itself whether it could have been seen"
+        "nothing was compared, no bound is finite, or every comparison holds and would with the planted "
+        "defect, so it shows nothing; each term says for itself whether it could have been seen"
     )
     level: int | None = None
     applies: Callable[[Case, int], bool] = every_run

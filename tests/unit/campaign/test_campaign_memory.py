@@ -80,7 +80,7 @@ def test_windows_are_judged_where_no_matrix_fits(many, monkeypatch):
     assert "of 0.005 GiB a process" in line
     assert "the optimum is not searched, which takes 0.09 GiB" in line
     assert case.facts["memory"] in line
-    assert case.facts["optimal_value"].startswith("not searched")
+    assert case.facts["optimum_found_by"].startswith("not searched")
     values = case.series[0].y
     assert 0 < values[-1] < values[0]
 

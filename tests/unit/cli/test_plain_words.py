@@ -6,6 +6,7 @@ import pytest
 from report.test_reporting_documents import verdict
 
 from sstep_verify.cli.verdicts import MEANS, WIDTH, WORDS, glossary, in_short
+from sstep_verify.report.verdicts import ratio_of
 from sstep_verify.verdict import RunError, Status
 
 
@@ -58,7 +59,16 @@ def test_an_injected_defect_would_have_shown_and_is_not_left_out():
 
 @pytest.mark.parametrize(("planned", "executed"), [(12, 12), (12, 7), (900, 1)])
 def test_comparisons_made_are_told_of_those_planned(planned, executed):
-    told = verdict("a/b", planned=planned, executed=executed).as_dict()
-    assert f"{executed} of {planned} comparisons were made" in " ".join(
-        "\n".join(in_short(told, "")).split()
-    )
+    for check, words in (("window-replay", "windows were compared"), ("box", "comparisons were made")):
+        told = verdict("a/b", check=check, planned=planned, executed=executed).as_dict()
+        said = " ".join("\n".join(in_short(told, "")).split())
+        assert f"{executed} of {planned} {words}" in said
+        assert "measured" in said
+
+
+def test_where_nothing_was_compared_nothing_is_said_to_be_measured():
+    told = verdict("a/b", Status.FAIL, check="step-replay", planned=52, executed=0).as_dict()
+    said = " ".join("\n".join(in_short(told, "")).split())
+    assert "Found 0 of 52 comparisons were made" in said
+    assert "measured" not in said
+    assert ratio_of(verdict("a/b", Status.VACUOUS, executed=0).as_dict()) is None
