@@ -124,6 +124,11 @@ class NoteKind(StrEnum):
     """Steps are correct, and nothing distinguished windows of s from single steps."""
     OTHER_RUN = "other_run"
     """The run made again for the float64 screen had another alpha. Detail: the first such iteration."""
+    CONTINUED = "continued"
+    """A run that continues the plain one is judged as well. Detail: the iteration after which, how many of
+    its steps or windows, and which of both."""
+    SCREENED = "screened"
+    """Windows were compared with the judge's own in float64 alone. Detail: how many."""
     EVALUATED = "evaluated"
     """The exact values are evaluated at two precisions, not enclosed."""
     CONDITION = "condition"

@@ -135,7 +135,9 @@ def _judge_run(
     tried = len(findings) - len(chosen)
     replayed = sum(finding.bits > 0 for finding in findings[len(chosen) :])
     findings += replay_bridge(case, trajectory, screened.bridge, replays, right=not screened.flagged)
-    judged = {one.window.begin for one in findings if one.decided and one.bits} | screened.judged
+    exact = {one.window.begin for one in findings if one.decided and one.bits}
+    judged = exact | screened.judged
+    alone = len(judged - exact)
     # 3. What could have been seen of each quantity.
     if started is not None and case.formulas.level < 2:
         *findings, started = with_limits([*findings, started], names)
@@ -203,7 +205,10 @@ def _judge_run(
             "windows": [finding.evidence() for finding in findings],
         },
         coverage=Coverage("window", len(judged), planned, flagged, replayed),
-        notes=() if screened.unlike is None else (Note(NoteKind.OTHER_RUN, (screened.unlike,)),),
+        notes=(
+            *([] if screened.unlike is None else [Note(NoteKind.OTHER_RUN, (screened.unlike,))]),
+            *([Note(NoteKind.SCREENED, (float(alone),))] if alone else []),
+        ),
         **fields,
     )
 

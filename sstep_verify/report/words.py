@@ -163,6 +163,12 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.OTHER_RUN: lambda iteration: (
         f"Made again for the float64 screen, the run has another alpha after iteration {iteration:.0f}."
     ),
+    NoteKind.CONTINUED: lambda iteration, count, unit: (
+        f"The run continued after iteration {iteration:.0f} is judged as well: {counted(int(count), unit)}."
+    ),
+    NoteKind.SCREENED: lambda count: (
+        f"Compared in float64 only, within a wider bound: {counted(int(count), 'window')}."
+    ),
     NoteKind.EVALUATED: lambda: "Exact values are evaluated at two precisions, not enclosed.",
     NoteKind.CONDITION: lambda condition: f"The numbers are of the problem of condition {condition:.3g}.",
 }

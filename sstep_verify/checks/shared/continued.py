@@ -18,7 +18,7 @@ from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.signs import hints_of_signs
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Place, Status, Verdict
+from sstep_verify.verdict import Note, NoteKind, Place, Status, Verdict
 
 CONTINUED = "continued run"
 """Sign of a run that is wrong where it continues one that is correct."""
@@ -79,15 +79,31 @@ def joined(
 ) -> Verdict:
     """The verdict on a plain run, joined with the finding on the run that was continued from it.
 
-    What is wrong with the plain run is told first; where nothing is, the continued run decides.
+    What is wrong with the plain run is told first; where nothing is, the continued run decides. Of two that
+    pass the larger ratio is that of the verdict.
     """
     begin = continued.start - plain.start
+    if finding.decided and verdict.coverage is not None:
+        unit = verdict.coverage.unit
+        made = float(begin), 1.0 if unit == "window" else float(continued.length), unit
+        verdict = replace(verdict, notes=(*verdict.notes, Note(NoteKind.CONTINUED, made)))
     evidence = verdict.evidence | {
         EVIDENCE: {"from": begin, "steps": continued.length, **finding.comparison()}
     }
     if verdict.status is Status.FAIL or finding.status not in (Status.FAIL, Status.INCONCLUSIVE):
-        return replace(verdict, evidence=evidence)
+        passed = verdict.status is finding.status is Status.PASS
+        if not passed or finding.ratio <= verdict.ratio:
+            return replace(verdict, evidence=evidence)
     place = finding.place or Place(finding.window.begin, finding.window.end)
+    if finding.status is Status.PASS:
+        return replace(
+            verdict,
+            ratio=finding.ratio,
+            measured=finding.measured,
+            bound=finding.bound,
+            place=replace(place, run=continued_key(verdict.s)),
+            evidence=evidence,
+        )
     return verdict_from(
         verdict.check,
         case,

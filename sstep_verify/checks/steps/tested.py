@@ -90,8 +90,9 @@ def note_clipped_steps(kept, stretch, tally, constants, effects, tested, errors)
     """
     steps, looked, tail = stretch.draws.shape[0], 0, tail_of(stretch)
     for step in range(steps):
+        looked += tally.bound[step] < np.inf
+        # A step without curvature ends at the limit whatever its quantities are.
         if kept.table[step, 0, UNCLIPPED] < np.inf:
-            looked += 1
             end = clipped_effects(effects, kept, step, constants, tally.bound[step], errors[step, 0])
             _clipped_step(
                 kept, tally.bound[step], step, constants, effects, tested, stretch.first, tail, end

@@ -15,7 +15,7 @@ from daily import crossed
 from sstep_verify import CallableSolver, Declaration, Trajectory, judge, verify
 from sstep_verify.checks.shared.continued import EVIDENCE
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import NoteKind, Status
 
 SAMPLES = 14
 LOSSES = {"svm-l1": Hinge(1.5), "svm-l2": SquaredHinge(1.5), "krr": Ridge(0.3)}
@@ -185,3 +185,22 @@ def test_a_solver_that_sums_by_the_length_of_its_run_is_not_failed_by_bits(task,
         assert verdict.status is Status.PASS, verdict.reason
         _, verdict = judge(as_callable(Solver(LENGTH, wrong=1 + 1e-6), log=log), problem, stream, s)
         assert verdict.status is Status.FAIL
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("task", LOSSES)
+def test_a_verdict_counts_the_continued_run_and_has_the_larger_ratio(task, log):
+    problem, stream = drawn(task)
+    solver = Solver()
+    tested = CallableSolver(
+        solver.solve if log else lambda *given: solver.solve(*given), Declaration("counted", log=log)
+    )
+    (verdict,) = (one for one in judge(tested, problem, stream, s=5) if one.check != "contract")
+    (made,) = (note.detail for note in verdict.notes if note.kind is NoteKind.CONTINUED)
+    begun = verdict.evidence[EVIDENCE]
+    assert made == ((begun["from"], begun["steps"], "step") if log else (begun["from"], 1, "window"))
+    assert verdict.ratio >= begun["ratio"]
+    assert not verdict.place.run or verdict.ratio == begun["ratio"]
+    screened = sum(note.detail[0] for note in verdict.notes if note.kind is NoteKind.SCREENED)
+    exact = {one["begin"] for one in verdict.evidence.get("windows", ())}
+    assert log or screened + len(exact) == verdict.coverage.judged

@@ -16,7 +16,7 @@ from sstep_verify.checks.steps import explain, judged, place, rows, seen, tally
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import Hinge, LinearKernel, Problem
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, SquaredHinge
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STALE, WRITE_BACK
 from sstep_verify.solver import ProductionSolver
@@ -242,6 +242,19 @@ def test_planned_are_the_steps_whose_quantities_are_looked_at(task, monkeypatch)
     case, run = logged(task, s=1)
     planned = {term.planned for name, term in terms_of(case, run).items() if name != WRITE_BACK}
     assert planned == ({60} if case.problem.is_svm else {5})  # blocks 1, 2, 33, 34 and the last
+
+
+@pytest.mark.parametrize("loss", [Hinge(1.0), SquaredHinge(1.0)], ids=str)
+def test_a_step_on_an_empty_sample_is_decided_and_shows_no_quantity(loss):
+    data = np.random.Generator(np.random.PCG64(6)).standard_normal((8, 3))
+    data[::2] = 0.0
+    problem = Problem("empty", data, np.where(np.arange(8) < 4, 1.0, -1.0), LinearKernel(), loss)
+    stream, tested = IndexStream("uniform", 8, 1, 40), ProductionSolver()
+    case = Case("empty", problem, stream, (4,), 40, tested.declaration)
+    found = StepJudge(case, Oracle(problem)).run(tested.run(RunRequest(problem, stream, 4, 40, log=True)))
+    terms = {term.name: term for term in step_terms(found, [])}
+    assert found.decided == terms[STALE].decided == 40
+    assert 0 < terms[STALE].seen <= np.count_nonzero(stream.blocks(0, 40) % 2)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "5a9faeb4638fed7322631e1316c35fd3a557f18285daa7cbf3aa30e5429dc68e",
-    "results 4": "56fb0f718352a5d904807dc76627f85e129b8159984832cc9bad52b23816d46b",
+    "artefact 4": "3a2e82ca7f4eebe517e71780d5ae9818a94f7a31a30d818b7147236d7ee6c15f",
+    "results 4": "91af6fef778f213e887b3a125d35fe0265bdff43fe685442fc6a86f05befa030",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

@@ -181,6 +181,14 @@ KINDS = {
         "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True, requirement="S-3.1",
         hints=(Hint(HintKind.SCALED_RUNS, ("data-up", "targets-down")),),
     ),
+    "continued, and screened": verdict(
+        "window-replay", PASS, place=Place(8, 16, 3), coverage=Coverage("window", 20, 52),
+        notes=(Note(NoteKind.SCREENED, (13.0,)), Note(NoteKind.CONTINUED, (48.0, 1.0, "window"))),
+    ),
+    "continued log": verdict(
+        "step-replay", PASS, 1e-17, 1e-15, place=replace(STEP, run="s=8/continued"),
+        notes=(Note(NoteKind.CONTINUED, (49.0, 46.0, "step")),),
+    ),
     "no windows observed": verdict(
         "window-replay", PASS, place=Place(8, 16, 3), notes=(Note(NoteKind.UNOBSERVED),),
     ),
