@@ -8,12 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from sstep_reference.arithmetic import Balls
+from sstep_reference import exact_fraction
+from sstep_reference.arithmetic import Balls, Rational
 
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.window_ends import begun_window
 from sstep_verify.problems import BoxedLoss, Hinge, LinearKernel, PolynomialKernel, Problem, Ridge
+from sstep_verify.recurrence.steps import finisher_of, mutable_window
 
 
 @pytest.mark.parametrize("bits", [64, 192])
@@ -83,3 +85,23 @@ def test_products_of_the_window_before_have_labels_where_targets_are_labels(loss
             expected = data[row] @ data.T @ (signs * vector)
             expected *= own[i] * own[row] if late == "Q" else 1
             assert float(window.products(step, late)[0]) == expected
+
+
+@dataclass(frozen=True)
+class Thresholded(Unlabelled):
+    """With the weight of a 1-norm."""
+
+    threshold = property(lambda self: 0.5)  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(("target", "new"), [(3, Fraction(5, 8)), (-3, 0), (Fraction(1, 4), 0), (40, 2)])
+def test_a_threshold_is_divided_by_the_curvature(target, new):
+    """From 0 with K = 4: soft(p / 4, 1/2 / 4), in a box from 0 to 2."""
+    problem = Problem(
+        "soft", np.array([[2.0]]), np.array([float(target)]), LinearKernel(), Thresholded(2.0)
+    )
+    arithmetic = Rational()
+    kernel = exact_kernel(problem, arithmetic)
+    window = begun_window(problem, kernel, arithmetic.vector(np.zeros(1)), np.array([[0]]))
+    (end,) = mutable_window(arithmetic, window, finisher_of(problem, arithmetic))
+    assert exact_fraction(end) == new

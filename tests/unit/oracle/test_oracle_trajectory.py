@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sstep_reference.arithmetic import Mpmath
+from sstep_reference.arithmetic import Balls, Mpmath
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.oracle.trajectories import enclosed_trajectory
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -61,3 +62,19 @@ def test_what_does_not_fit_is_refused(stream, iterations, at, message):
     problem, _ = _case(KERNELS[0], LOSSES[0])
     with pytest.raises(InputError, match=message):
         Oracle(problem).trajectory(problem, stream, iterations, at)
+
+
+def test_a_step_in_balls_is_off_by_their_widths():
+    """Of a free step both the unclipped and the new value are one ball: four times both radii."""
+    problem, stream = _case(KERNELS[0], SquaredHinge(0.3))
+    kernel = exact_kernel(problem, Balls(40))
+    exact = enclosed_trajectory(problem, kernel, np.zeros(M), stream.blocks(0, 20), ())
+    width = exact.steps.upper - exact.steps.lower
+    free = exact.steps.lower > 0.0
+    assert free.sum() > 3
+    assert (exact.errors[free] >= 3.9 * width[free]).all()
+    assert (exact.errors[free] <= 4.1 * width[free]).all()
+    # Where it is clipped for certain its new value is exact.
+    clipped = exact.steps.upper < 0.0
+    assert clipped.any()
+    assert (exact.errors[clipped] <= 2.1 * width[clipped]).all()
