@@ -170,8 +170,8 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """Verify s-step solvers: is this one right, up to which s, on which data, and how do we know.
 
-    Exit codes: 0 green; 1 a check failed; 2 usage or input error; 3 inconclusive, or too few
-    comparisons executed; 4 internal error, a full disk, or the oracles
+    Exit codes: 0 green; 1 a check failed, or an expected failure did not; 2 usage or input error; 3
+    inconclusive, or too few comparisons executed; 4 internal error, a full disk, or the oracles
     disagree; 130 interrupted.
     """
 

@@ -139,8 +139,9 @@ UNOBSERVED = "that windows of s were made was not observed"
 NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.ALTERED: lambda *left: f"The run left its process in another arithmetic: {', '.join(left)}.",
     NoteKind.ROUNDED: lambda largest, count, of: (
-        f"Most of the bound is the rounding of printed digits: up to {largest:.2g}, "
-        f"in {count:.0f} of {counted(int(of), 'value')}."
+        f"Most of the bound is the rounding of printed digits: up to {largest:.2g}"
+        # Of a norm there is one number, whatever was printed.
+        + (f", in {count:.0f} of {counted(int(of), 'value')}." if of > 1 else ".")
     ),
     NoteKind.UNPROVED: lambda *names: f"Declared, but shown by nothing: {', '.join(names)}.",
     NoteKind.PRINTED: lambda known, of: f"Only {known:.0f} of {of:.0f} entries were printed.",

@@ -151,6 +151,9 @@ OF_CALLS, OF_WORDS = "collectives", "words"
 
 BY_WITNESS = " that the MPI library counted"
 
+BEYOND = " beyond the first half of the run"
+"""Said of counts of exchange per-window, of which the set-up is not known."""
+
 NAMES = {
     ALLREDUCE: "allreduces",
     REDUCE_SCATTER: "reduce-scatters",
@@ -227,13 +230,15 @@ def _beyond(
     own = {name: later[name] - earlier[name] for name in later.keys() & earlier.keys()}
     best, counts = {OF_CALLS: windows}, list[_Count]()
     if OF_CALLS in own:
-        counts.append(_count(OF_CALLS, own[OF_CALLS], windows, "", OF_CALLS))
+        counts.append(_count(OF_CALLS + BEYOND, own[OF_CALLS], windows, "", OF_CALLS))
     if whole.seen and half.seen:
         both = whole.seen.traffic, half.seen.traffic
         collectives, first = (sum(one[kind].calls for kind in COLLECTIVES) for one in both)
-        counts.append(_count(OF_CALLS + BY_WITNESS, collectives - first, windows, "", OF_CALLS))
+        seen = OF_CALLS + BEYOND + BY_WITNESS
+        counts.append(_count(seen, collectives - first, windows, "", OF_CALLS))
         sent, before = (one[POINT_TO_POINT].calls for one in both)
-        counts.append(_count(NAMES[POINT_TO_POINT] + BY_WITNESS, sent - before, 0, "", OF_CALLS))
+        seen = NAMES[POINT_TO_POINT] + BEYOND + BY_WITNESS
+        counts.append(_count(seen, sent - before, 0, "", OF_CALLS))
     return best, own, counts
 
 

@@ -75,6 +75,9 @@ KINDS = {
         "trajectory", FAIL, 2.0, 1.0, place=Place(0, 64), requirement="S-4.1",
         notes=(Note(NoteKind.PRINTED, (6, 12)), Note(NoteKind.ROUNDED, (5e-7, 12, 12))),
     ),
+    "trajectory, printed, in a norm": verdict(
+        "trajectory", PASS, place=Place(0, 64), notes=(Note(NoteKind.ROUNDED, (1.1e-13, 1, 1)),),
+    ),
     "sstep-equals-classical": verdict(
         "sstep-equals-classical", FAIL, 2.0, 1.0, place=Place(0, 64, 3, found=0.5, expected=0.0),
         requirement="S-4.2", hints=(Hint(HintKind.UNDRAWN_MOVED), Hint(HintKind.STARTED_ELSEWHERE)),
