@@ -460,7 +460,11 @@ def _kernel(verdict: Verdict, at: Place) -> str:
 
 
 def _item(verdict: Verdict, at: Place) -> str:
-    return f"the reported {at.item}" + (f" of the {at.run}" if at.run else "")
+    return f"the reported {at.item}"
+
+
+def _count(verdict: Verdict, at: Place) -> str:
+    return f"{at.run}: " * bool(at.run) + f"the count of {at.item}"
 
 
 def _weights(verdict: Verdict, at: Place) -> str:
@@ -477,7 +481,7 @@ _NAMED: dict[str, Callable[[Verdict, Place], str]] = {
     "window-replay": _window,
     "kernel-entries": _kernel,
     "claim-honesty": _item,
-    "message-count": _item,
+    "message-count": _count,
     "residual-gap": _weights,
     "optimum": _end,
 }

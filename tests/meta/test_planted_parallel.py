@@ -239,13 +239,19 @@ def test_a_defect_on_all_ranks_is_red_where_the_unplanted_solver_is_green(ranks,
 
 INNER = "self.packet.communicator._inner"
 OTHERS = {
-    "barrier": ("self._communicator.barrier()", "barriers that the MPI library counted"),
+    "barrier": ("self._communicator.barrier()", f"barriers{message_count.BY_WITNESS}"),
     "gather": ("self._communicator.allgather(0)", "reductions after another collective"),
-    "broadcast": (f"{INNER}.broadcast(np.zeros(1))", "broadcasts that the MPI library counted"),
-    "counted broadcast": ("self.packet.communicator.broadcast(np.zeros(1))", "broadcasts"),
+    "broadcast": (
+        f"{INNER}.broadcast(np.zeros(1))",
+        f"broadcasts{message_count.BY_WITNESS}{message_count.ALIKE}",
+    ),
+    "counted broadcast": (
+        "self.packet.communicator.broadcast(np.zeros(1))",
+        f"broadcasts{message_count.ALIKE}",
+    ),
     "ring": (
         f"{INNER}._comm.Sendrecv(np.zeros(3), ({INNER}.rank + 1) % {INNER}.size, 0, np.zeros(3))",
-        "messages from rank to rank that the MPI library counted",
+        f"messages from rank to rank{message_count.BY_WITNESS}",
     ),
 }
 

@@ -10,7 +10,7 @@ from checked_runs import FORMS, KERNELS, case_of, fits, options_of, problem_of
 from planted_ranks import PlantedSolver
 
 from sstep_verify.adapters import ours
-from sstep_verify.checks.determinism import AGAIN_OF, AS_USED
+from sstep_verify.checks.determinism import AS_USED
 from sstep_verify.checks.recorded import message_count
 from sstep_verify.checks.registry import verdicts_of
 from sstep_verify.declaration import Declaration
@@ -30,7 +30,7 @@ MAKE = "            self._windows.make(draws, log, s)\n"
 SUM = "        self._comm.Allreduce(self._in_place, buffer)\n"
 SCATTER = "        self._comm.Reduce_scatter(send, receive, counts)\n"
 KINDS = "        return tuple(self.allgather(kind_of_rank()))\n"
-COUNTED = " that the MPI library counted"
+COUNTED, ALIKE = message_count.BY_WITNESS, message_count.ALIKE
 
 
 def verdict_of(solver, form: str, kernel: str, task: str = "svm-l1") -> Verdict:
@@ -42,7 +42,7 @@ def verdict_of(solver, form: str, kernel: str, task: str = "svm-l1") -> Verdict:
     }
     runs |= {key: solver.run(request) for key, request in message_count.continued(case, runs).items()}
     (verdict,) = verdicts_of(message_count.CHECK, case, runs, Oracle(problem))
-    assert verdict.evidence["compared"] == ["plain run", AGAIN_OF[AS_USED]]
+    assert verdict.evidence["compared"] == ["plain run", message_count.UNRECORDED]
     return verdict
 
 
@@ -62,7 +62,7 @@ SENT = {
         {COMMUNICATOR: [(SUM, "        whole = np.array(buffer)\n"
                               "        self._comm.Reduce(whole, buffer, root=0)\n"
                               "        self._comm.Bcast(buffer, 0)\n")]},
-        "allreduce", f"broadcasts{COUNTED}"),
+        "allreduce", f"broadcasts{COUNTED}{ALIKE}"),
     "an allreduce made by messages in a ring": (
         {COMMUNICATOR: [(SUM, "        own = np.array(buffer)\n"
                               "        for _ in range(self.size - 1):\n"
@@ -106,7 +106,7 @@ def test_what_is_sent_in_another_way_than_is_declared_fails(name):
     verdict = planted(2, edits, form, kernel)
     assert (verdict.status, verdict.place.item) == (Status.FAIL, item)
     # Where a is recorded at every window's end, a collective in every window is one for each record.
-    assert verdict.place.run == (AGAIN_OF[AS_USED] if item.startswith("reductions after") else "")
+    assert verdict.place.run == (message_count.UNRECORDED if item.startswith("reductions after") else "")
     assert verdict.place.found != verdict.place.expected
     assert verdict.requirement == ("S-6.2" if item.startswith(("words", "bytes")) else "S-6.1")
 
@@ -142,25 +142,25 @@ def test_what_only_a_run_sends_that_nobody_records_fails(name, form):
     edits, item = UNRECORDED[name]
     verdict = planted(2, edits, form, "linear")
     assert (verdict.status, verdict.place.item) == (Status.FAIL, item)
-    assert verdict.place.run == AGAIN_OF[AS_USED]
+    assert verdict.place.run == message_count.UNRECORDED
     assert verdict.requirement == ("S-6.2" if item == "panel columns" else "S-6.1")
-    assert AGAIN_OF[AS_USED] in verdict.reason
+    assert message_count.UNRECORDED in verdict.reason
 
 
 EXCUSES = {
     "kinds that are said to differ": (
         {COMMUNICATOR: [(KINDS, '        return tuple(f"{own} {rank}" for rank, own in enumerate(self.allgather(kind_of_rank())))\n')]},
-        "broadcasts"),
+        f"broadcasts{ALIKE}"),
     "a broadcast by which nothing differs": (
         {EXCHANGES: [("        self.packet.reduce(rows.size)\n",
                       "        self.packet.reduce(rows.size)\n        self._communicator.broadcast(rows)\n")]},
-        "broadcasts"),
+        f"broadcasts{ALIKE}"),
     "a broadcast that is not counted": (
         {EXCHANGES: [("        self.packet.reduce(rows.size)\n",
                       "        self.packet.reduce(rows.size)\n        self._communicator._inner.broadcast(rows)\n")]},
-        f"broadcasts{COUNTED}"),
+        f"broadcasts{COUNTED}{ALIKE}"),
     "broadcasts of which it speaks": (
-        {RUN: [("if counted.broadcasts else {}", "if counted.broadcasts else {BROADCASTS: 9}")]}, "broadcasts"),
+        {RUN: [("if counted.broadcasts else {}", "if counted.broadcasts else {BROADCASTS: 9}")]}, f"broadcasts{ALIKE}"),
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.checks.determinism import AGAIN_OF, AS_USED, again_key, made_again
+from sstep_verify.checks.determinism import AS_USED, again_key, made_again
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.every_s import runs_of_every_s
 from sstep_verify.checks.shared.finding import Finding, wrong
@@ -62,6 +62,9 @@ ID = "message-count"
 
 EVERY_STEP = "communication in every iteration"
 """The planted defect: what the classical method does."""
+
+UNRECORDED = "run without log and records"
+"""What is compared beside the plain run."""
 
 SUPPORT = "support"
 """Exchange whose words depend on a, and so on the log of a run."""
@@ -103,7 +106,7 @@ def _judge(
     if _declared(case).kind != PER_WINDOW:
         expected = expected_counts(case, s, whole)
         made = [_of_run(case, s, whole, expected)]
-        made += [] if as_used is None else [_of_run(case, s, as_used, expected, AGAIN_OF[AS_USED])]
+        made += [] if as_used is None else [_of_run(case, s, as_used, expected, UNRECORDED)]
     elif half is None:
         return
     else:
@@ -130,7 +133,7 @@ def _judge(
             "counted": {name: own[name] for name in due if name in own and name in best},
             "expected": best,
             "seen": {kind: asdict(one) for kind, one in traffic.items()},
-            "compared": ["plain run", *([AGAIN_OF[AS_USED]] if len(made) > 1 else [])],
+            "compared": ["plain run", *([UNRECORDED] if len(made) > 1 else [])],
             BROADCASTS: own.get(BROADCASTS, 0),
             "arithmetic_kinds": whole.seen.arithmetic_kinds if whole.seen else 0,
         },
@@ -149,7 +152,9 @@ class _Count(NamedTuple):
 OF_CALLS, OF_WORDS = "collectives", "words"
 """Counted quantities of the specification to which what a witness saw belongs."""
 
-BY_WITNESS = " that the MPI library counted"
+BY_WITNESS = " that entered the MPI library"
+
+ALIKE = " between ranks whose arithmetic does not differ"
 
 BEYOND = " beyond the first half of the run"
 """Said of counts of exchange per-window, of which the set-up is not known."""
@@ -215,11 +220,12 @@ def _broadcasts(seen: Witnessed, own: int, windows: int, made: str) -> Iterator[
     These are one a window at most. A solver that says so on ranks of one arithmetic, or sends others, is
     wrong, whether or not a witness saw them.
     """
-    allowed = min(own, windows) if seen.arithmetic_kinds > 1 else 0
-    yield _count("broadcasts", own, allowed, made, OF_CALLS)
+    differ = seen.arithmetic_kinds > 1
+    allowed, where = (min(own, windows), "") if differ else (0, ALIKE)
+    yield _count(NAMES[BROADCAST] + where, own, allowed, made, OF_CALLS)
     if seen.traffic:
         found = seen.traffic[BROADCAST].calls
-        yield _count(NAMES[BROADCAST] + BY_WITNESS, found, allowed, made, OF_CALLS)
+        yield _count(NAMES[BROADCAST] + BY_WITNESS + where, found, allowed, made, OF_CALLS)
 
 
 def _beyond(
