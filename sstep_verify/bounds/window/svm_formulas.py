@@ -33,14 +33,37 @@ WEIGHT, AMPLIFICATION = 0, 1
 
 
 class Formed(NamedTuple):
-    """Sums that a step on coordinate i makes, and its curvature ``eta = K_ii + omega``.
+    """What a step on coordinate i forms before it divides and clips, and how far that may be off.
 
-    `product` is the judge's ``sum_l K_il y_l a_l``. `judge_terms` and `terms` are sizes of the terms of the
-    judge's and of the solver's gradient, `judge_error` and `error` what these are off by, the roundings of
-    the solver's sum left out. Errors of others make ``spread = sum_{l != i} |K_il| radius_l`` of it, and
-    errors of the entries here ``inexact = sum_l (error of K_il) radius_l`` of that. `curvature` is as it is
-    computed here, off by `off`, its entry by `entry_error`, the solver's by `solver_error`; sizes of its
-    terms sum up to `size`; neither the exact nor the solver's is below `lower`, nor above `upper`.
+    Two programs make the step: the judge, in float64, and the solver. Both form the gradient, a sum of
+    products, and divide it by the curvature ``eta = K_ii + omega``. For example, of ``K_i = (2, 1)``,
+    ``y alpha = (0.5, 1)`` and i = 0 the product is 2, and the sizes of its terms add up to 2 as well; an
+    error of at most 1e-16 of the other coordinate (its `radius`) makes a spread of 1e-16.
+
+    Parameters
+    ----------
+    product : float
+        The judge's product, ``sum_l K_il y_l alpha_l``.
+    judge_terms, terms : float
+        Sums of the absolute values of the terms of the judge's, and of the solver's, gradient. A rounding
+        of such a sum is at most u times that.
+    judge_error, error : float
+        How far the gradients are off because of their entries and what they are made from; roundings of the
+        sums come later (`_local_error`).
+    spread : float
+        What errors of the other coordinates change in the product, ``sum_{l != i} |K_il| radius_l``.
+    inexact : float
+        How far that is off, since the judge's entries are: ``sum_l (error of K_il) radius_l``.
+    curvature : float
+        The judge's curvature.
+    off : float
+        How far it is from the exact one.
+    entry_error, solver_error : float
+        How far the judge's, and the solver's, entry K_ii is from the exact one.
+    size : float
+        Sum of the absolute values of the curvature's terms; 0 where a step has none.
+    lower, upper : float
+        The exact curvature and the solver's lie between these.
     """
 
     product: float

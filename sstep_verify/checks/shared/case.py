@@ -143,10 +143,16 @@ def run_key(s: int) -> str:
 
 
 def plain_request(case: Case, s: int) -> RunRequest:
-    """The plain run of an s, recorded at the case's points and where the window before each begins.
+    """The plain run of an s, with the iterations after which alpha is to be recorded.
 
-    A solver of level 0 has no window to show: of it, at the points only; of one that ends at whole units
-    only, at those of the points, unless one run of it shows more than its end (level 2).
+    These are the case's points, the run's end, and where the windows begin that end there. With s = 7,
+    60 iterations and points 14 and 60 they are 7, 14, 56 and 60, so that the windows of iterations 8..14
+    and 57..60 can be replayed.
+
+    * A solver of level 0 shows no window. It is asked for 14 and 60 only.
+    * A program that ends at whole units only, such as epochs of 20 iterations, is asked for points that are
+      multiples of these, below level 2. It is asked for beginnings of windows from level 2 on, where one
+      run of it shows more than its end.
     """
     record = {end for end in (*case.points.get(s, ()), case.iterations) if end}
     if case.formulas.level < 2:

@@ -25,7 +25,8 @@ def quantity_terms(names: Iterable[str], findings: Sequence[Finding]) -> tuple[T
     """One record per quantity of a step: in how many comparisons leaving it out would have been seen.
 
     It would have been where its exact effect exceeds twice the bound: then a run without it is further than
-    the bound from the exact end, wherever within the bound of its own exact end it is.
+    the bound from the exact end, wherever within the bound of its own exact end it is. An error that is
+    tried has a rule of its own (checks/window/tries.py).
     """
     decided = [finding for finding in findings if finding.decided]
     return tuple(_term(name, len(findings), decided) for name in names)

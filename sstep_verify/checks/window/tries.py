@@ -3,6 +3,15 @@
 What a small change does says where to try, and no more: a clip may end it, undo it, or take it on one side
 only. So the window is made again with an error of either sign. That says nothing of others: a larger error
 may be undone where this one shows.
+
+A run fails where it ends further than the bound B from the exact end, and rounding puts a run with an error
+anywhere around the exact end with that error. Two rules say of what it would have failed for certain:
+
+* leaving a quantity out (checks/shared/terms.py): the exact ends with it and without it are more than 2 B
+  apart. Of B = 1e-15 and ends 3e-15 apart, a run without it is within 1e-15 of its own exact end, so at
+  least 2e-15 from the other.
+* an error that is tried here: the exact ends are more than B + B' apart, with B' the bound of the steps
+  with the error. These may be larger, or clipped elsewhere: of B' = 4e-15 the ends above are too near.
 """
 
 from __future__ import annotations
@@ -85,8 +94,7 @@ class Tries:
     def shows(self, name: str, relative: Fraction) -> bool:
         """Whether a relative error in a quantity is certain to show.
 
-        A run with it is within the bound of where exact arithmetic takes the error, which is that of other
-        steps: what is clipped for certain without it need not be.
+        By the second rule above: its effect exceeds the bound and that of the steps with the error.
         """
         mutation = off_by(name, relative)
         made = None if mutation is None else self._tried(mutation)
