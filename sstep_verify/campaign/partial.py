@@ -65,7 +65,7 @@ class Partial:
         self._finished: set[str] = set()
         self.named: set[str] = set()
         self._writable = True
-        self._command = ""
+        self._command = self._again = ""
         self._held: contextlib.ExitStack | None = None
 
     @property
@@ -84,18 +84,21 @@ class Partial:
         common: Mapping[str, object],
         data: Mapping[str, str],
         command: str = "",
+        again: str = "",
     ) -> dict[str, Outcome]:
         """Take the folder over, and read back what an earlier run finished if this one resumes it.
 
         `kind` is the record that an outcome is, `common` from `run.identity`, `command` the one that was
-        given, for a later run that cannot take its outcomes. `data` has the key of every problem that is
-        asked for, with the SHA-256 of its data (empty if generated); kept outcomes of other problems stay
-        where they are. What is returned is by key; empty if there is nothing, or the run does not resume.
+        given, for a later run that cannot take its outcomes. Commands that run a problem again begin with
+        `again`, in outcomes that are read back too, whatever they began with. `data` has the key of every
+        problem that is asked for, with the SHA-256 of its data (empty if generated); kept outcomes of other
+        problems stay where they are. What is returned is by key; empty if there is nothing, or the run does
+        not resume.
         InputError if the folder cannot be used, holds anything else or finished problems that are neither
         to be resumed nor discarded, or another run is writing there; if one that is to be resumed holds
         nothing but problems of another campaign.
         """
-        self._command = command
+        self._command, self._again = command, again
         self._identities = {key: {**common, "content of the data": sha} for key, sha in data.items()}
         there = _finished(self.folder)
         with contextlib.ExitStack() as held:
@@ -131,6 +134,7 @@ class Partial:
         if self._writable:
             document = {
                 "identity": self._identities[key], "sha256": digest(text), "command": self._command,
+                "again": self._again,
             }  # fmt: skip
             try:
                 write_text(self._path(key), json.dumps({**document, "outcome": json.loads(text)}) + "\n")
@@ -214,7 +218,8 @@ class Partial:
             hold_digests(self.artefacts / name, NEEDED, STREAM)
         for name in _kept(text):
             hold_digests(self.runs / name, runs.FILES)
-        found = convert(document["outcome"], kind, "outcome")
+        then, now = (json.dumps(one)[1:-1] for one in (document.get("again", ""), self._again))
+        found = convert(json.loads(text.replace(then, now) if then else text), kind, "outcome")
         self.named |= names
         return found
 

@@ -104,7 +104,8 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
             key: " ".join(prepared.data[name] for name in unit.data) for unit in units for key in unit.keys
         }
         common = identity(plan.definition, plan.directory, prepared.code)
-        found: dict[str, Any] = plan.partial.open(kind.outcome, common, digests, shlex.join(plan.command))
+        commands = shlex.join(plan.command), plan.definition.again
+        found: dict[str, Any] = plan.partial.open(kind.outcome, common, digests, *commands)
         kept = {key: one for key, one in found.items() if not plan.keep or one.kept}
         state.outcomes += kept.values()
     recorded, keys = plan.recorded, {key for unit in units for key in unit.keys}

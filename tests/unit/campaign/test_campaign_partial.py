@@ -37,6 +37,19 @@ def test_an_outcome_comes_back_as_it_was(folder):
     ]
 
 
+def test_commands_that_run_a_problem_again_are_those_of_the_run_that_resumes(folder):
+    """The report of a run that was resumed otherwise is that of one that was not, and so is proved again."""
+    then, now = ("sstep-verify check 'my \"solver\"' --jobs 1", "sstep-verify check 'my \"solver\"'")
+    partial = folder.partial(resume=False)
+    partial.open(CaseOutcome, COMMON, DATA, again=then)
+    partial.keep("first", outcome("first", f"{then} --only first"))
+    partial.close()
+    partial = folder.partial()
+    found = partial.open(CaseOutcome, COMMON, DATA, again=now)
+    partial.close()
+    assert [one.replay for one in found["first"].verdicts] == [f"{now} --only first"]
+
+
 def test_an_outcome_of_a_scenario_comes_back_as_it_was(folder):
     run = StabilityRun("case", 1e8, 1.02e8, 3, 2, math.nan, 0.1, 0.2, None, 2)
     unit = UnitOutcome("key", (run,), (("case", 1e8, outcome("case").verdicts[0]),))
