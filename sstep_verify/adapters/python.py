@@ -88,7 +88,14 @@ def load_solver(name: str) -> Solver:
     module_name, _, path = name.partition(":")
     where = f"solver {name!r}"
     if not module_name or not path:
-        raise InputError(f"{where}: needed is module:object, such as my_solver:solver")
+        raise InputError(f"{where}: names no object of a module; write module:object, as my_solver:solver")
+    if module_name.endswith(".py") or os.sep in module_name:
+        file = os.path.relpath(module_name.removesuffix(".py"))
+        module = os.path.basename(file) if file.startswith(os.pardir) else file.replace(os.sep, ".")
+        raise InputError(
+            f"{where}: {module_name} is a file, and a module is named without folder and ending; write "
+            f"{module}:{path}, in the folder that the module is imported from"
+        )
     if (folder := os.getcwd()) not in sys.path:
         sys.path.append(folder)
     found: Any = _imported(module_name, where)

@@ -20,6 +20,12 @@ from sstep_verify.cli.options import ORACLES, jobs_option, processors, with_opti
 from sstep_verify.errors import InputError
 from sstep_verify.files import Output, check
 
+VACUOUS = (
+    "VACUOUS: this check could not have detected its own defect on this problem, so nothing is shown of "
+    "the solver; take data on which it could (docs/verdicts.md)"
+)
+"""What is said once of problems that are VACUOUS."""
+
 
 def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
     """Decorate a command with what is run of a campaign, how, and where the report goes.
@@ -70,7 +76,7 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
     from sstep_verify.campaign.run import run_campaign
     from sstep_verify.cli.work import ended_by, of_problems
     from sstep_verify.ranks.environment import promised_size
-    from sstep_verify.report.write import check_destination
+    from sstep_verify.report.write import RUNS, check_destination
 
     if (size := promised_size()) > 1:
         raise InputError(
@@ -109,6 +115,8 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
     keep = bool(given.get("keep_runs"))
     if keep and definition.kind != "family":
         raise InputError("--keep-runs is for campaigns with verdicts on runs; leave it out")
+    if (folder / RUNS).is_dir() and not resume:
+        _say(f"{place}: this report replaces one with kept runs; name another --out to keep that")
     partial = Partial(beside(folder), resume, _say, force=force or not keeps, keeps=keeps)
     hung_up = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
     try:
@@ -216,14 +224,17 @@ def finish(
     click.echo(f"{results.campaign.name}: {summary.sentence}")
     for line in (line for part in results.studies.values() for line in part.broken):
         click.echo(f"  {line}")
-    expected, further = Expected.of(results), ""
+    expected, further, vacuous = Expected.of(results), "", False
     for case in results.cases:
         if case.status not in ("PASS", PREDICTED):
             status = expected.status_of_case(case, results.verdicts_of(case.id))
+            vacuous = vacuous or case.status == "VACUOUS"
             click.echo(textwrap.indent(f"{status} {case.id}: {case.reason}", "    ")[2:])
             if unforeseen := expected.unforeseen(results.verdicts_of(case.id)):
                 click.echo(f"    not expected: {', '.join(unforeseen)}")
             further = further or _further(results, case, Path(named) if written else kept)
+    if vacuous:
+        click.echo(VACUOUS)
     if further:
         click.echo(further)
     _tell_errors(results)

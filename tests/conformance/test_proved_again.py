@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import command
-from kept import copied, kept_report, mended
+from kept import SMALL, copied, kept_report, mended
 
 from sstep_verify import verify
 from sstep_verify.campaign.artefact import runs
@@ -273,6 +273,24 @@ def test_a_report_without_runs_and_links_are_refused(right, tmp_path):
     assert (code, "check --keep-runs" in said) == (2, True)
     with pytest.raises(InputError, match="name its folder by out"):
         verify(ProductionSolver(), "smoke", keep_runs=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"), [(("{}",), "--again {}"), (("--again", "{}/runs"), "--again {}")]
+)
+def test_what_is_no_artefact_is_refused_with_the_command_that_takes_it(right, words, named):
+    code, _, said = command("explain", *(word.format(right) for word in words))
+    assert (code, named.format(right) in said) == (2, True), said
+
+
+def test_a_report_with_kept_runs_is_not_replaced_without_a_word(right, tmp_path, monkeypatch):
+    report = copied(right, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    solver = "sstep_verify.solver:ProductionSolver"
+    for told in (True, False):
+        code, _, said = command("check", solver, *SMALL, "--out", report.name)
+        assert (code, "replaces one with kept runs" in said) == (0, told), said
+    assert not (report / "runs").exists()
 
 
 def test_a_report_that_is_written_again_has_its_runs(right, tmp_path):

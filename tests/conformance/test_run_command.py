@@ -19,6 +19,7 @@ pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra
 
 
 from sstep_verify.campaign import shipped
+from sstep_verify.cli.campaign import VACUOUS
 from sstep_verify.cli.main import main
 
 COMMAND = [sys.executable, "-m", "sstep_verify", "run"]
@@ -117,6 +118,7 @@ def test_vacuous_problems_are_listed_and_counted(folder, monkeypatch):
     assert "vacuous for s = 4, 16 on 1 problem (" in out
     assert "VACUOUS points.svm/rbf,sigma=100000/svm-l1/C=1" in out
     assert "largest off-diagonal kernel entry" in out
+    assert out.count(VACUOUS) == 1
     _write(folder, sigma=1e5, tolerated="[]")
     code, out, _ = command("run", "small.toml", "--jobs", "1", "--only", "svm-l1")
     assert code == 3

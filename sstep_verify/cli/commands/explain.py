@@ -65,7 +65,20 @@ def command(check, artefacts, in_full, again, directory, jobs, as_json):
         )
     if again and in_full:
         raise InputError("--again says every number as it is: leave out --long")
-    if again and os.path.lexists(os.path.join(artefact, "results.json")):
+    of_report = artefact is not None and os.path.lexists(os.path.join(artefact, "results.json"))
+    if of_report and not again:
+        artefacts_of, whole = os.path.join(artefact, "artefacts"), ["sstep-verify", "explain", "--again"]
+        raise InputError(
+            f"{artefact}: is a report; name a folder under {artefacts_of}, or make a report with kept runs "
+            f"again: {shlex.join([*whole, artefact])}"
+        )
+    if again and not of_report and os.path.lexists(os.path.join(artefact, "campaign.json")):
+        report = os.path.dirname(os.path.abspath(artefact))
+        raise InputError(
+            f"{artefact}: holds the kept runs of a report, which is named itself: "
+            f"{shlex.join(['sstep-verify', 'explain', '--again', report])}"
+        )
+    if of_report:
         _prove_again(artefact, directory, jobs, as_json)
     elif again:
         _judge_again(_read(check, artefact, "--again"), as_json)

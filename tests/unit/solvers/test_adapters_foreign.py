@@ -59,6 +59,9 @@ def test_an_object_a_class_and_a_factory_are_solvers(name):
         ("collections:OrderedDict", "is of type OrderedDict; needed is a solver"),
         (":solver", "module:object"),
         ("module:", "module:object"),
+        ("mysol.py:solver", "write mysol:solver,"),
+        ("./folder/mysol.py:solver", r"write folder\.mysol:solver,"),
+        ("/elsewhere/mysol.py:solver", "write mysol:solver,"),
         ("sys:exit", "SystemExit"),
     ],
 )
