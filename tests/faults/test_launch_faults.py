@@ -33,7 +33,9 @@ def outcome(ranks: int, fault: str, guilty: int, where: int = 1):
 
 
 @each_size
-@pytest.mark.parametrize("where", [0, 1, 3], ids=["before", "between", "after"])
+@pytest.mark.parametrize(
+    "where", [0, pytest.param(1, marks=pytest.mark.nightly), 3], ids=["before", "between", "after"]
+)
 def test_an_error_of_one_rank(ranks, where):
     found = outcome(ranks, "raise", ranks - 1, where)
     assert type(found) is RankError
@@ -62,7 +64,10 @@ def test_a_rank_that_aborts(ranks, where):
 
 
 @each_size
-@pytest.mark.parametrize("fault", faults.ENDLESS)
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param("loop", marks=pytest.mark.nightly), *(one for one in faults.ENDLESS if one != "loop")],
+)
 def test_a_rank_without_end(ranks, fault):
     found = outcome(ranks, fault, 1)
     assert type(found) is HangError
@@ -97,8 +102,9 @@ def test_an_answer_that_a_rank_gives_by_half(ranks):
 @pytest.mark.parametrize(
     ("ranks", "fault"),
     [
-        *((3, fault) for fault in faults.ROUND),
-        (2, "skipped"),
+        *((3, fault) for fault in faults.ROUND if fault != "extra"),
+        pytest.param(3, "extra", marks=pytest.mark.nightly),
+        pytest.param(2, "skipped", marks=pytest.mark.nightly),
         pytest.param(2, "reordered", marks=pytest.mark.nightly),
         pytest.param(2, "extra", marks=pytest.mark.nightly),
         pytest.param(2, "other length", marks=pytest.mark.nightly),
@@ -111,7 +117,8 @@ def test_other_collectives_on_one_rank(ranks, fault):
     assert found.ranks == ((0, 1) if ranks == 2 else (1,))
 
 
-@each_size
+@pytest.mark.nightly
+@pytest.mark.parametrize("ranks", [2, 3])
 def test_a_wrong_value_on_one_rank_is_shrunk(ranks):
     seen = smallest(ranks, "wrong value", AssertionError, up_to=10**6)
     assert seen == 1001
@@ -155,7 +162,7 @@ def test_a_stream_that_diverges_on_one_rank_sends_other_lengths(ranks):
     assert caught.value.ranks == (1,)
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.nightly), 4])
 def test_a_stream_that_diverges_on_one_rank_is_seen_at_equal_lengths(ranks):
     run(ranks, diverging_stream.follow_stream, -1, 1)
     with pytest.raises(RankError, match="the ranks hold different dual vectors") as caught:
@@ -178,7 +185,11 @@ class LateError(BaseException):
 
 
 @pytest.mark.parametrize(
-    "raised", [LateError(), KeyboardInterrupt(), pytest.param(SystemExit(3), marks=pytest.mark.nightly)]
+    "raised",
+    [
+        LateError(),
+        *(pytest.param(one, marks=pytest.mark.nightly) for one in (KeyboardInterrupt(), SystemExit(3))),
+    ],
 )
 def test_a_call_that_is_ended_from_outside_leaves_no_answer_to_the_next(raised):
     def end(*_):

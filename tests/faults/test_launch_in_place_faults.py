@@ -72,13 +72,13 @@ def test_a_run_that_collects_nothing_lets_the_followers_go(tmp_path):
 @pytest.mark.parametrize(
     ("size", "fault", "guilty", "said"),
     [
-        (2, "raise", 1, "rank 1 raised ValueError: planted"),
+        pytest.param(2, "raise", 1, "rank 1 raised ValueError: planted", marks=pytest.mark.nightly),
         pytest.param(2, "raise", 0, "rank 0 raised ValueError: planted", marks=pytest.mark.nightly),
         pytest.param(3, "loop", 2, "suspect: rank 2\n", marks=pytest.mark.nightly),
         pytest.param(2, "loop with the lock", 0, "suspect: rank 0\n", marks=pytest.mark.nightly),
         pytest.param(3, "stopped", 1, "suspect: rank 1\n", marks=pytest.mark.nightly),
         (2, "skipped", 1, "suspect: rank 0, 1\n"),
-        (4, "reordered", 3, "suspect: rank 3\n"),
+        pytest.param(4, "reordered", 3, "suspect: rank 3\n", marks=pytest.mark.nightly),
         (3, "killed", 2, "lost rank 2 "),
         pytest.param(2, "killed", 0, "lost rank 0 ", marks=pytest.mark.nightly),
         pytest.param(2, "segfault", 1, "lost rank 1 ", marks=pytest.mark.nightly),

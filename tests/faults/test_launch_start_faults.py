@@ -43,7 +43,7 @@ def with_fault(fault: str, guilty: int) -> dict[str, str]:
     ("fault", "guilty", "said"),
     [
         ("stopped late", 0, "rank 0 is stopped"),
-        ("left", 2, "rank 2 has ended"),
+        pytest.param("left", 2, "rank 2 has ended", marks=pytest.mark.nightly),
     ],
 )
 def test_a_command_under_mpiexec_ends_with_one_line(tmp_path, fault, guilty, said):

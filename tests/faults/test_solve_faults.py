@@ -62,6 +62,7 @@ def test_a_rank_that_stands_still_ends_the_job_and_is_named(folder, ranks, fault
     assert not (folder / "r").exists()
 
 
+@pytest.mark.nightly
 def test_a_collective_left_out_ends_the_job(folder):
     code, output, left = solve(folder, 3, "skipped", 1)
     assert (code, left) == (4, []), output

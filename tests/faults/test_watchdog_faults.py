@@ -33,10 +33,12 @@ def watched(folder, ranks: int, fault: str, guilty: int, limit: str = LIMIT, *mo
         pytest.param(2, "loop", 1, "suspect: rank 1\n", marks=pytest.mark.nightly),
         (3, "loop with the lock", 0, "suspect: rank 0\n"),
         pytest.param(2, "stopped", 0, "suspect: rank 0\n", marks=pytest.mark.nightly),
-        (3, "stopped", 2, "suspect: rank 2\n"),
+        pytest.param(3, "stopped", 2, "suspect: rank 2\n", marks=pytest.mark.nightly),
         pytest.param(3, "late", 1, "suspect: rank 1\n", marks=pytest.mark.nightly),
         (3, "skipped", 1, "suspect: rank 1"),
-        (2, "skipped", 1, "suspect: rank 0, 1 (all wait, and no majority"),
+        pytest.param(
+            2, "skipped", 1, "suspect: rank 0, 1 (all wait, and no majority", marks=pytest.mark.nightly
+        ),
     ],
 )
 def test_a_hang_ends_the_job_and_names_the_guilty_rank(tmp_path, ranks, fault, guilty, said):
@@ -58,7 +60,7 @@ def test_a_hang_ends_the_job_and_names_the_guilty_rank(tmp_path, ranks, fault, g
     ("ranks", "fault", "guilty", "said"),
     [
         (3, "killed", 1, "lost rank 1 "),
-        (2, "killed", 0, "lost rank 0 "),
+        pytest.param(2, "killed", 0, "lost rank 0 ", marks=pytest.mark.nightly),
         (3, "raise", 1, "rank 1 of 3 ends the job:"),
     ],
 )

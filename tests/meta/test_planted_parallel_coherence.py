@@ -81,7 +81,7 @@ def test_training_hands_out_a_digest_of_every_rank():
     assert judged(rank_coherence, case_of(request_of(), solver), solver)[S].status is Status.PASS
 
 
-@pytest.mark.parametrize("ranks", [2, 3, pytest.param(4, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("ranks", [2, *(pytest.param(one, marks=pytest.mark.nightly) for one in (3, 4))])
 def test_ranks_with_other_norms_no_longer_hold_the_same_vector(ranks):
     with pytest.raises(RankError) as caught:
         PlantedSolver(ranks, UNREDUCED).run(request_of(kernel=RBFKernel(0.1)))
