@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from daily import some
 
 COMMAND = f"{sys.executable} -m sstep_verify"
 PROGRAM = Path(__file__).with_name("plain_program.py")
@@ -60,7 +61,7 @@ def test_no_room_for_a_run_is_no_verdict(tmp_path, limit):
     assert ("sstep-verify-run-" if before else "File too large") in said
 
 
-@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("limit", some(LIMITS, of=3))
 def test_no_room_for_a_result_is_told_with_its_path(tmp_path, limit):
     out = "r.npz" if limit == "file sizes" else "small/r.npz"
     ended = run(tmp_path, limit, SOLVE.format(out=out), used=16384, inodes=1, blocks=0)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from daily import some
 from kept import copied, kept_report, mended
 
 from sstep_verify.campaign import again
@@ -133,7 +134,7 @@ def test_an_edited_field_is_refused_whose_digests_were_made_again(wrong, tmp_pat
     assert any(one.where.startswith(where.rpartition(".")[0]) for one in found), found
 
 
-@pytest.mark.parametrize(("name", "old", "new"), IN_FILES)
+@pytest.mark.parametrize(("name", "old", "new"), some(IN_FILES, of=2, first=1))
 def test_an_edited_page_or_table_is_refused(wrong, tmp_path, once, name, old, new):
     report = copied(wrong, tmp_path)
     assert not is_refused(report)

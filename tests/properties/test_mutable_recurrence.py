@@ -109,9 +109,11 @@ SELDOM = ("svm-l2", "overlap-dropped")
 @pytest.mark.parametrize(
     ("task", "name", "draws"),
     [
-        pytest.param(task, defect.name, draws, marks=[pytest.mark.nightly] * (turn > 0))
-        for defect in CATALOGUE
-        for task in TASKS
+        pytest.param(
+            task, defect.name, draws, marks=[pytest.mark.nightly] * (turn > 0 or (row + column) % 2)
+        )
+        for row, defect in enumerate(CATALOGUE)
+        for column, task in enumerate(TASKS)
         for turn, draws in enumerate((60, 120) if (task, defect.name) == SELDOM else (15, 30))
     ],
 )
