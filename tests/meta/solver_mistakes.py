@@ -2,7 +2,7 @@
 
 ``python tests/meta/solver_mistakes.py [FIRST [EVERY] | WORDS]`` takes every so many of them from the first on, or those
 with such words in their names, and tells of each which case and check refuses it, by a verdict; a mistake is alive if
-no case does. ``--right`` has all cases judge the solver as it is. About half an hour in all.
+no case does. ``--right`` has all cases judge the solver as it is. About an hour in all.
 """
 
 from __future__ import annotations

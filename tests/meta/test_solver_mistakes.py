@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from importlib import import_module
 
 import pytest
@@ -12,6 +13,7 @@ from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.family import expand
 
 CASES = sorted({words for cases in TABLE["cases"].values() for words in cases})
+definition = functools.cache(read_definition)
 
 
 @pytest.mark.parametrize("mistake", TABLE["mistake"], ids=lambda one: f"{one['area']}, {one['name']}")
@@ -24,4 +26,4 @@ def test_a_mistake_is_in_the_solver_s_text(mistake):
 @pytest.mark.parametrize("words", CASES)
 def test_a_case_is_in_its_campaign(words):
     campaign, case = words.split(" ", 1)
-    assert expand(read_definition(campaign), case)
+    assert expand(definition(campaign), case)
