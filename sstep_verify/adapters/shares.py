@@ -39,13 +39,17 @@ def require_shares(data: Any, owned: Sequence[slice | np.ndarray], how: str) -> 
     """
     counts = nonzeros_of(data)
     parts = [np.arange(counts.size)[columns] for columns in owned]
-    held = np.bincount(np.concatenate(parts), minlength=counts.size)
-    if (held != 1).any():
+    if not held_once(counts.size, parts):
         return  # Every step shows it.
     if how == "contiguous" or not counts.size or (counts == counts[0]).all():
         _require_runs(counts, parts)
     else:
         _require_even(counts, parts)
+
+
+def held_once(columns: int, parts: Sequence[np.ndarray]) -> bool:
+    """Whether each of so many columns is held by one rank."""
+    return bool((np.bincount(np.concatenate(parts), minlength=columns) == 1).all())
 
 
 def _require_runs(counts: np.ndarray, parts: Sequence[np.ndarray]) -> None:
