@@ -37,6 +37,7 @@ def test_the_other_fixed_values_are_those_of_the_problems():
     for family in found:
         assert (family.task, family.parameter, family.block) == (("krr",), (0.5,), (2,))
         assert family.iterations == 50
+        assert family.s[0] == 1 < family.s[1] and max(family.s) <= 50  # noqa: PT018
         assert {(one.name, one.degree) for one in family.kernel} == {("polynomial", 4)}
 
 
@@ -73,6 +74,18 @@ def test_edges_of_a_size_hold_what_edges_hold_and_dense_sets_no_zero(end):
     assert (found.data[0] == found.data[1]).all()
     assert (len(set(found.targets.tolist())) == 1) == (end == "_one_label")
     assert (load_data(f"dense-13x10{end.replace('_one_label', '')}", None).data != 0).all()
+
+
+@pytest.mark.parametrize("end", ["", "_regression", "_one_label"])
+def test_middle_is_edges_with_the_empty_sample_inside_and_samples_that_begin_with_a_zero(end):
+    edges, found = (load_data(f"{like}-13x10{end}", None) for like in ("edges", "middle"))
+    assert np.flatnonzero((found.data == 0).all(axis=1)).tolist() == [5]
+    assert np.flatnonzero((found.data == 0).all(axis=0)).tolist() == [6]
+    assert 0 < np.count_nonzero(found.data[:, 0]) < 12 == np.count_nonzero(edges.data[:, 0])
+    assert is_edges(f"middle-13x10{end}")
+    ordered = np.roll(found.data, (-6, 1), axis=(0, 1))
+    assert np.array_equal(ordered, edges.data)
+    assert np.array_equal(np.roll(found.targets, -6), edges.targets)
 
 
 def test_small_is_a_sized_set_and_both_classes_are_always_there():
