@@ -83,7 +83,7 @@ def edges(family: Family) -> bool:
 def made_for(family: Family, described: ProgramFile) -> Family:
     """The family with what a program has fixed; with no task or kernel where it is for none of these.
 
-    One that carries weights has the linear kernel alone.
+    One that carries weights has the linear kernel alone; windows are no longer than a fixed run.
     """
     fixed, names = described.fixed, described.names("kernel")
     allowed = set(described.names("task")) & set(described.conventions.tasks)
@@ -98,6 +98,7 @@ def made_for(family: Family, described: ProgramFile) -> Family:
     data = family.data
     if {"m", "n"} & set(fixed):
         data = tuple(_of_size(name, fixed, "krr" in family.task) for name in data)
+    iterations = int(fixed.get("H", family.iterations))
     whole = block or max(family.block)
     too_many = any((size := size_in(name)) and whole > size.samples for name in data)
     if (block > 1 and "krr" not in tasks) or (edges(family) and data != family.data) or too_many:
@@ -109,7 +110,8 @@ def made_for(family: Family, described: ProgramFile) -> Family:
         data=data,
         parameter=penalty.pop() if penalty else family.parameter,
         block=(block,) if block and "krr" in tasks else family.block,
-        iterations=int(fixed.get("H", family.iterations)),
+        iterations=iterations,
+        s=tuple(s for s in family.s if s <= iterations),
     )
 
 
