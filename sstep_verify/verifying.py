@@ -114,7 +114,7 @@ def verify(
         run that takes longer, or ends that process, is not judged, but one that crashes or raises is a
         FAIL. A script calls this under ``if __name__ == "__main__":`` then, as that process imports it.
     profile : {"smoke", "ci", "nightly", "deep"}
-        Problems: every task and kernel once; every task and kernel on 24 problems of 11 to 30 samples;
+        Problems: every task and kernel once; every task and kernel on 24 problems of up to 275 samples;
         campaign embedded; 100 problems of six shapes.
     s : sequence of int
         Iterations per window; those of the profile if empty.

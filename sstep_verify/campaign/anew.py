@@ -21,6 +21,7 @@ import numpy as np
 from sstep_verify.adapters.program import ProgramFile
 from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.verdicts.case import seeded_start
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.checks.steps.tally import TRANSITIONS, transitions_in
 from sstep_verify.numerics import kernel_rows
@@ -136,18 +137,20 @@ def makes_every_transition(families: Iterable[Family]) -> bool:
                     loss = loss_from(task, parameter)
                     data = load_data(family.data[0], None)
                     problem = Problem(data.name, data.data, data.targets, kernel, loss)
-                    stream = IndexStream("uniform", problem.samples, 1, family.iterations, family.seed)
                     possible |= set(transitions_in(problem.dual.lower, problem.dual.upper))
-                    made |= transitions_of(problem, stream)
+                    made |= transitions_of(problem, family)
     return made >= possible
 
 
-def transitions_of(problem: Problem, stream: IndexStream) -> set[str]:
-    """The transitions that the steps of a K-SVM make from 0, in float64; nothing is judged by them."""
+def transitions_of(problem: Problem, family: Family) -> set[str]:
+    """The transitions that the steps of a family make on a K-SVM, in float64; nothing is judged by them."""
     dual, labels = problem.dual, problem.signs
     rows = kernel_rows(problem, np.arange(problem.samples)) * np.outer(labels, labels)
-    alpha, made = np.zeros(problem.samples), np.zeros(len(TRANSITIONS), dtype=bool)
-    for (i,) in stream.blocks(0, stream.length).tolist():
+    made = np.zeros(len(TRANSITIONS), dtype=bool)
+    alpha = seeded_start(problem, family.seed) if family.start else np.zeros(problem.samples)
+    end = family.start + family.iterations
+    stream = IndexStream("uniform", problem.samples, 1, end, family.seed)
+    for (i,) in stream.blocks(family.start, end).tolist():
         curvature = rows[i, i] + dual.shift
         slope = rows[i] @ alpha - 1.0 + dual.shift * alpha[i]
         free = alpha[i] - slope / curvature if curvature else dual.upper

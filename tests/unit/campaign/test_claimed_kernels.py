@@ -50,9 +50,7 @@ def test_a_campaign_that_claims_a_kernel_has_both_parities_offsets_and_what_data
     assert {parity for parity, _ in powers} == {0, 1}
     assert {zero for _, zero in powers} == {True, False}
     assert not svm or len(powers) == 4, "labels inside the kernel show in some of these alone"
-    loaded = {
-        data: load_data(data, None) for data in {spec.data for spec in specs} if data.startswith("edges")
-    }
+    loaded = {data: load_data(data, None) for data in {spec.data for spec in specs} if is_edges(data)}
     for kernel in kernels:
         held = [loaded[one.data] for one in specs if one.kernel.name == kernel and one.data in loaded]
         assert any((one.data == 0).all(axis=1).any() for one in held), "an empty sample"

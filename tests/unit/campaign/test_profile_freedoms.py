@@ -16,7 +16,7 @@ from sstep_verify.campaign.anew import ANCHORED, FACTOR, MOVED, makes_every_tran
 from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.profile import USUAL, Selection, profile_of, seeded
 from sstep_verify.campaign.read import read_definition
-from sstep_verify.campaign.verdicts.case import stored_as
+from sstep_verify.campaign.verdicts.case import seeded_start, stored_as
 from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.checks.steps.tally import transitions_in
 from sstep_verify.problems import IndexStream, Problem, loss_from
@@ -48,6 +48,7 @@ def freedoms(found):
         values["m"].add(dense.shape[0])
         values["n"].add(dense.shape[1])
         values["H"].add(family.iterations)
+        values["start"].add(family.start)
         values["s"] |= {*family.s}
         values["short last window"] |= {family.iterations % s for s in family.s if s > 1}
         values[loss.symbol].add(parameter)
@@ -55,7 +56,10 @@ def freedoms(found):
             values[name].add(value)
         values["format"].add(sp.issparse(stored_as(dense, family.storage)))
         values["density"].add(bool(dense.all()))
-        values["empty sample"].add(not dense.any(axis=1).all())
+        empty = np.flatnonzero(~dense.any(axis=1))
+        values["empty sample"].add(len(empty) > 0)
+        values["place of the empty sample"] |= {int(row) == len(dense) - 1 for row in empty}
+        values["first value of a sample is 0"] |= {*(dense[dense.any(axis=1), 0] == 0).tolist()}
         values["empty feature"].add(not dense.any(axis=0).all())
         values["repetition of samples"].add(len(np.unique(dense, axis=0)) < len(dense))
         values["window beyond m"] |= {s * family.block[0] > dense.shape[0] for s in family.s}
@@ -71,7 +75,8 @@ def freedoms(found):
 
 KNOWN = {
     "m", "n", "H", "s", "b", "short last window", "C", "lambda", "degree", "offset", "sigma", "format", "density",
-    "empty sample", "empty feature", "repetition of samples", "window beyond m", "labels", "stream",
+    "empty sample", "place of the empty sample", "first value of a sample is 0", "empty feature",
+    "repetition of samples", "window beyond m", "labels", "start", "stream",
 }  # fmt: skip
 
 
@@ -80,7 +85,8 @@ KNOWN = {
 def test_no_freedom_has_one_value_or_one_residue_in_a_profile(name, seed):
     found = freedoms(families(name, seed))
     assert set(found) == KNOWN
-    assert {freedom for freedom, values in found.items() if len(values) < 2} == set()
+    single = {freedom for freedom, values in found.items() if len(values) < 2}
+    assert single == ({"start"} if name == "smoke" else set()), "all runs of smoke begin with 0"
     for freedom, modulus in product("mnHsb", MODULI):
         assert len({value % modulus for value in found[freedom]}) > 1, (freedom, modulus)
 
@@ -112,16 +118,41 @@ def test_the_steps_make_every_transition(seed):
             assert makes_every_transition(of_both), (task, kernel)
 
 
-def _makes_small_steps(family):
-    """Whether the reference moves a coordinate by less than 1e-4, and by more than it rounds."""
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("task", TASKS)
+def test_of_each_task_ci_has_numbers_beyond_a_byte_and_rows_after_an_empty_one(task, seed):
+    """Samples and iterations are counted in more than 8 bits, steps of a window in more than 6 or 7."""
+    found = freedoms([one for one in families("ci", seed) if one.task == (task,)])
+    assert {max(found["m"]) > 256, max(found["H"]) > 256} == {True}
+    assert max(found["s"]) > (64 if task == "krr" else 128)
+    assert found["place of the empty sample"] == {True, False}
+    sparse = [one for one in families("ci", seed) if one.task == (task,) and one.storage == "csr"]
+    assert freedoms(sparse)["first value of a sample is 0"] == {True, False}
+    assert False in freedoms(sparse)["place of the empty sample"]
+
+
+def _problem_of(family):
     data = load_data(family.data[0], None)
-    problem = Problem(
+    return Problem(
         "p", data.data, data.targets, family.kernel[0], loss_from(family.task[0], family.parameter[0])
     )
-    stream = IndexStream("uniform", problem.samples, family.block[0], family.iterations, family.seed)
-    run = ReferenceSolver().run(RunRequest(problem, stream, 1, family.iterations, log=True))
-    alpha = np.zeros(problem.samples)
-    for block, values in zip(stream.blocks(0, family.iterations), np.asarray(run.log), strict=True):
+
+
+def _drawn_by(family):
+    """The blocks of a family's runs, H x b."""
+    end = family.start + family.iterations
+    samples = load_data(family.data[0], None).data.shape[0]
+    return IndexStream("uniform", samples, family.block[0], end, family.seed).blocks(family.start, end)
+
+
+def _makes_small_steps(family):
+    """Whether the reference moves a coordinate by less than 1e-4, and by more than it rounds."""
+    problem, end = _problem_of(family), family.start + family.iterations
+    stream = IndexStream("uniform", problem.samples, family.block[0], end, family.seed)
+    alpha = seeded_start(problem, family.seed) if family.start else np.zeros(problem.samples)
+    request = RunRequest(problem, stream, 1, family.iterations, family.start, alpha, log=True)
+    run = ReferenceSolver().run(request)
+    for block, values in zip(_drawn_by(family), np.asarray(run.log), strict=True):
         moved = np.abs(values - alpha[block]).max()
         if 1e-10 < moved < 1e-4:
             return True
@@ -139,8 +170,7 @@ def _draws_a_twin_after_the_other(family):
     """Whether some window moves a sample after the sample that is equal to it."""
     data = np.asarray(load_data(family.data[0], None).data)
     _, number = np.unique(data, axis=0, return_inverse=True)
-    stream = IndexStream("uniform", len(data), family.block[0], family.iterations, family.seed)
-    draws = stream.blocks(0, family.iterations)
+    draws = _drawn_by(family)
     for begin in range(0, family.iterations, family.s[1]):
         window = [*map(tuple, draws[begin : begin + family.s[1]].tolist())]
         for first, second in product(range(len(window)), repeat=2):
@@ -163,12 +193,7 @@ def test_the_transitions_counted_here_are_those_of_the_verdicts():
     of_profile = set()
     for family in families("ci", USUAL):
         if family.task == ("svm-l1",) and family.kernel[0].name == "rbf":
-            data = load_data(family.data[0], None)
-            problem = Problem(
-                "p", data.data, data.targets, family.kernel[0], loss_from("svm-l1", family.parameter[0])
-            )
-            stream = IndexStream("uniform", problem.samples, 1, family.iterations, family.seed)
-            of_profile |= transitions_of(problem, stream)
+            of_profile |= transitions_of(_problem_of(family), family)
     events = [one["evidence"]["events"] for one in found.results.verdicts if one["check"] == "step-replay"]
     of_verdicts = {name.replace("_", " ") for one in events for name in one if "_to_" in name}
     assert of_verdicts == of_profile == {*transitions_in(0.0, 1.0)}
