@@ -8,12 +8,18 @@ import pytest
 
 from sstep_verify.campaign.headline import roll_up
 from sstep_verify.campaign.model import DISAGREEMENT, INTERNAL, REFUSED, Definition, Finished, State
-from sstep_verify.campaign.summary import steps_decided, summarise, vacuous_lines
+from sstep_verify.campaign.summary import (
+    ExpectedFailure,
+    steps_decided,
+    summarise,
+    vacuous_lines,
+)
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.trajectory import ENDS_ALONE
 from sstep_verify.cli.campaign import _further
 from sstep_verify.quantities import KERNEL, UPPER
 from sstep_verify.report.case import Case
+from sstep_verify.report.results import Campaign
 from sstep_verify.trajectory import RAISED
 from sstep_verify.verdict import Defect, RunError, Status, Term, Verdict, Violation, Why
 
@@ -115,7 +121,9 @@ def test_the_command_that_is_offered_explains_the_verdict_that_the_case_is_told_
     )
     status, reason = roll_up([step, part])
     assert reason.startswith("kernel-entries, s = 2")
-    results = SimpleNamespace(verdicts_of=lambda case: [step.as_dict(), part.as_dict()])
+    results = SimpleNamespace(
+        campaign=Campaign("n"), verdicts_of=lambda case: [step.as_dict(), part.as_dict()]
+    )
     case = SimpleNamespace(id="a", status=status)
     assert _further(results, case, tmp_path) == f"more: sstep-verify explain {tmp_path / 'b.json'}"
 
@@ -313,3 +321,26 @@ def test_steps_judged_are_those_of_the_primary_check_that_judged_most():
 )
 def test_steps_are_decided_where_a_primary_check_passed_or_failed(status, check, decided):
     assert steps_decided([replace(_verdict(status), check=check)]) == decided
+
+
+@pytest.mark.parametrize(
+    ("statuses", "known", "code"),
+    [
+        (("FAIL",), ("FAIL",), 0),
+        (("FAIL", "FAIL"), ("FAIL",), 1),
+        (("FAIL", "INCONCLUSIVE"), ("FAIL",), 3),
+        (("FAIL", "INCONCLUSIVE"), ("FAIL", "INCONCLUSIVE"), 0),
+        (("PASS",), ("FAIL",), 1),
+    ],
+)
+def test_a_failure_that_is_expected_excuses_no_other_on_its_problem(statuses, known, code):
+    """Kinds of window-replay are known; where two verdicts fail, the second is one of box."""
+    checks = ("window-replay", "box" if statuses == ("FAIL", "FAIL") else "window-replay")
+    verdicts = [
+        replace(_verdict(Status(status), s), check=check)
+        for status, check, s in zip(statuses, checks, (16, 32), strict=False)
+    ]
+    expected = tuple(ExpectedFailure("a", f"window-replay: {kind}", "known") for kind in known)
+    definition = Definition("n", "t", "d", (), expected=expected)
+    worst = Status.FAIL if "FAIL" in statuses else Status.PASS
+    assert _summed([_case(worst, s=(16, 32))], verdicts, definition).exit_code == code
