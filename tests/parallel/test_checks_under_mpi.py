@@ -15,6 +15,7 @@ from checked_runs import (
     problem_of,
     verdicts,
 )
+from daily import crossed
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scenario_strategies import acting_scenarios, scenarios
@@ -39,7 +40,6 @@ ON_GIVEN = (
 )  # fmt: skip
 
 each_task = pytest.mark.parametrize("task", LOSSES)
-each_ranks = pytest.mark.parametrize("ranks", range(1, 5))
 
 
 def assert_right(found: list[Verdict]) -> None:
@@ -59,26 +59,36 @@ def judged_scenario(scenario: Scenario, form: str) -> list[Verdict]:
     return verdicts(case, solver, ON_DRAWN, initial=scenario.initial())
 
 
-@settings(max_examples=60)
-@given(
-    scenarios(max_ranks=MOST, max_samples=16, max_iterations=30, max_s=20), st.sampled_from(sorted(FORMS))
-)
-def test_no_right_run_of_a_drawn_problem_is_failed(scenario, form):
-    assume(fits(form, scenario.kernel))
-    assert_right(judged_scenario(scenario, form))
+@pytest.mark.parametrize("draws", [25, pytest.param(60, marks=pytest.mark.nightly)])
+def test_no_right_run_of_a_drawn_problem_is_failed(draws):
+    @settings(max_examples=draws)
+    @given(
+        scenarios(max_ranks=MOST, max_samples=16, max_iterations=30, max_s=20),
+        st.sampled_from(sorted(FORMS)),
+    )
+    def holds(scenario, form):
+        assume(fits(form, scenario.kernel))
+        assert_right(judged_scenario(scenario, form))
+
+    holds()
 
 
-@settings(max_examples=15)
-@given(acting_scenarios(max_ranks=MOST, max_samples=24), st.sampled_from(sorted(FORMS)))
-def test_runs_in_which_every_term_acts_pass(scenario, form):
+@pytest.mark.parametrize("draws", [6, pytest.param(15, marks=pytest.mark.nightly)])
+def test_runs_in_which_every_term_acts_pass(draws):
     """Where terms carry weight the verdict is PASS, and not for want of anything to see."""
-    assume(fits(form, scenario.kernel))
-    for verdict in judged_scenario(scenario, form):
-        # One window from zero has no stale product to see.
-        alone = scenario.iterations <= scenario.s and scenario.start == "zero"
-        if verdict.check != "message-count" and not (alone and verdict.status is Status.VACUOUS):
-            assert verdict.status is Status.PASS, (verdict.check, verdict.reason)
-        assert verdict.status not in BAD, verdict.reason
+
+    @settings(max_examples=draws)
+    @given(acting_scenarios(max_ranks=MOST, max_samples=24), st.sampled_from(sorted(FORMS)))
+    def holds(scenario, form):
+        assume(fits(form, scenario.kernel))
+        for verdict in judged_scenario(scenario, form):
+            # One window from zero has no stale product to see.
+            alone = scenario.iterations <= scenario.s and scenario.start == "zero"
+            if verdict.check != "message-count" and not (alone and verdict.status is Status.VACUOUS):
+                assert verdict.status is Status.PASS, (verdict.check, verdict.reason)
+            assert verdict.status not in BAD, verdict.reason
+
+    holds()
 
 
 @pytest.mark.parametrize(
@@ -116,8 +126,7 @@ def test_more_ranks_than_columns(features, sparse):
         assert_right(verdicts(case_of(problem, solver, (4,)), solver, (*ON_DRAWN, "trajectory")))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@each_ranks
+@pytest.mark.parametrize(("form", "ranks"), crossed(FORMS, range(1, 5), of=2))
 def test_the_same_bits_every_time_and_as_without_mpi_on_one_rank(ranks, form):
     kernel = "linear" if fits(form, KERNELS["linear"]) else "rbf"
     problem = problem_of(list(LOSSES)[ranks % 3], kernel)

@@ -6,6 +6,7 @@ import numpy as np
 import partition_ranks as ranks_do
 import pytest
 from checked_runs import ITERATIONS, KERNELS, LOSSES, MOST, case_of, fits, options_of, problem_of
+from daily import crossed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,8 +47,10 @@ class Judge:
         assert (size <= 2 * self.radius).all()
 
 
-@each_task
-@pytest.mark.parametrize("form", ["allreduce", "reduce-scatter", "gram", "all rows cached", "kept gram"])
+@pytest.mark.parametrize(
+    ("form", "task"),
+    crossed(["allreduce", "reduce-scatter", "gram", "all rows cached", "kept gram"], LOSSES, of=3),
+)
 def test_runs_on_other_numbers_of_ranks_differ_by_no_more_than_both_bounds(form, task):
     for kernel in (name for name, described in KERNELS.items() if fits(form, described)):
         judge = Judge(problem_of(task, kernel), form, 1)
