@@ -1,0 +1,65 @@
+"""Windows by hand: how many a stretch is, what its precision resolves, what it has; and relations of runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sstep_reference.arithmetic import Rational
+
+from sstep_verify.checks.shared.finding import Window
+from sstep_verify.checks.together import related
+from sstep_verify.checks.window.compare import RunWindow, resolution
+from sstep_verify.declaration import Declaration
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.effects import acting
+from sstep_verify.oracle.replay import Replay
+from sstep_verify.oracle.window_ends import begun_window
+from sstep_verify.problems import Hinge, LinearKernel, Problem
+from sstep_verify.quantities import KERNEL, RidgeSteps, SvmSteps
+from sstep_verify.verdict import Status, Verdict
+
+
+@pytest.mark.parametrize(
+    ("steps", "s", "windows", "tail"),
+    [(7, 3, 3, False), (6, 3, 2, False), (2, 3, 1, True), (0, 3, 1, True), (7, 0, 1, False)],
+)
+def test_a_stretch_is_as_many_windows_as_store_a_frozen_value(steps, s, windows, tail):
+    stretch = RunWindow(
+        Window(0, steps), np.zeros(2), np.zeros(2), np.zeros((steps, 1), dtype=np.int64), s=s
+    )
+    assert (stretch.windows, stretch.tail) == (windows, tail)
+
+
+@pytest.mark.parametrize(("precision", "u"), [("float64", 2.0**-53), ("float32", 2.0**-24)])
+def test_the_precision_resolves_half_an_ulp_of_what_a_coordinate_went_through(precision, u):
+    draws = np.array([1, 0, 1])
+    increments = np.array([0.5, -8.0, -2.0])
+    steps = SvmSteps(draws, np.zeros(3), increments, np.zeros(3), np.zeros(3))
+    replay = Replay(np.array([3, 0]), np.zeros(2), np.zeros(2), steps, {}, 192)
+    begin, end = np.array([1.0, 0.0, 0.0, -3.0]), np.array([-4.0, 0.0, 0.0, 7.0])
+    declaration = Declaration("any", precision=precision)
+    # Of sample 3 the increment of 8, of sample 0 its last value.
+    assert resolution(declaration, replay, begin, end).tolist() == [8 * u, 4 * u]
+    blocks = Replay(replay.places, np.zeros(1), np.zeros(1), RidgeSteps(draws, increments), {}, 192)
+    assert resolution(declaration, blocks, begin, end).tolist() == [0.0]
+
+
+@pytest.mark.parametrize(("drawn", "corrected"), [([0, 1], True), ([1, 1], False), ([2], False)])
+def test_a_window_of_two_coordinates_has_a_kernel_correction(drawn, corrected):
+    problem = Problem("two", np.eye(3), np.ones(3), LinearKernel(), Hinge(1.0))
+    kernel = exact_kernel(problem, Rational())
+    start = kernel.arithmetic.vector(np.zeros(3))
+    window = begun_window(problem, kernel, start, np.array(drawn)[:, None])
+    assert (KERNEL in acting(problem, window)) == corrected
+
+
+def test_a_relation_of_two_runs_is_not_decided_by_a_third():
+    def verdict(check: str, s: int, status: Status) -> Verdict:
+        return Verdict(check, "a", "p", s, 1, status, 0.1, 0.1, 1.0, "absolute", 4, 4)
+
+    relation = verdict("sstep-equals-classical", 4, Status.FAIL)
+    steps = {s: verdict("step-replay", s, Status.PASS) for s in (1, 4, 16)}
+    for wrong, status in ((16, Status.FAIL), (4, Status.VACUOUS), (1, Status.VACUOUS)):
+        known = steps | {wrong: verdict("step-replay", wrong, Status.FAIL)}
+        (found,) = related([relation], [*known.values(), relation])
+        assert found.status is status
