@@ -87,7 +87,8 @@ def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch):
             f"problem: {verdict['problem']}, m = 30, n = 3",
             "precision: float64, u = 1.11e-16",
             *(
-                f"{term['name']}: {'tested' if term['seen'] else 'not tested'}, detection limit"
+                f"{term['name']}: {'tested' if term['seen'] else 'not tested'}"
+                + ", detection limit" * (term["detection_limit"] is not None)
                 for term in verdict["terms"]
             ),
             f"offline: sstep-verify explain --again {path}",

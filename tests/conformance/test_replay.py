@@ -42,7 +42,8 @@ def test_the_replay_says_again_what_the_run_said(report, monkeypatch):
         assert f"ratio {verdict['ratio']:.6g} = measured {verdict['measured']:.6g}" in output
         for term in verdict["terms"]:
             seen = "tested" if term["seen"] else "not tested"
-            assert f"  {term['name']}: {seen}, detection limit" in output
+            limit = ", detection limit" * (term["detection_limit"] is not None)
+            assert f"  {term['name']}: {seen}{limit}" in output
         assert "stored verdict" in output
         assert "agrees in every number" in output
         assert f"with the solver: sstep-verify run small.toml --only {CASE}" in output
