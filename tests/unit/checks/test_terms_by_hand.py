@@ -19,16 +19,16 @@ from sstep_verify.verdict import Status, Why
 
 
 @pytest.mark.parametrize(
-    ("effect", "bound", "limit", "ratio"),
-    [(8.0, 1.0, 0.25, 8.0), (2.5, 0.5, 0.4, 5.0), (4.0, 0.0, 0.0, math.inf), (2.0, 1.0, 1.0, 2.0)],
+    ("effect", "bound", "ratio"),
+    [(8.0, 1.0, 8.0), (2.5, 0.5, 5.0), (4.0, 0.0, math.inf), (2.0, 1.0, 2.0)],
 )
-def test_what_is_planted_shows_beyond_twice_the_bound(effect, bound, limit, ratio):
-    """An error of so many times what is planted has an effect of twice the bound."""
-    term = planted_term("planted", effect, bound, 7, 5, Why.WITHIN_BOUND)
+def test_what_is_planted_shows_beyond_twice_the_bound(effect, bound, ratio):
+    """A defect of one size has no detection limit."""
+    term = planted_term("planted", effect, bound, 7, 5, Why.WITHIN_BOUND, shown=3)
     shows = effect > 2 * bound
     assert term.status is (Status.PASS if shows else Status.VACUOUS)
-    assert (term.detection_limit, term.largest) == (limit, ratio)
-    assert (term.planned, term.decided, term.seen) == (7, 5, 5 * shows)
+    assert (term.detection_limit, term.largest) == (math.inf, ratio)
+    assert (term.planned, term.decided, term.seen) == (7, 5, 3 * shows)
     assert term.why is (None if shows else Why.WITHIN_BOUND)
 
 
