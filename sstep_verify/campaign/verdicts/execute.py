@@ -152,8 +152,8 @@ class _Judged:
         if status is Status.PASS and judges_ends(verdicts, case.declaration.level):
             reason = f"{FINAL_ONLY}: {reason}"
         if status is Status.VACUOUS:
-            largest = f"the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
-            reason = f"{reason.removesuffix('.')}; {largest}"
+            largest = reference.largest_off_diagonal
+            reason = f"largest off-diagonal kernel entry {largest:.3g}: {reason}"
         sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
         whole = with_draws(case, sound.values())
         length = exact_iterations(family, case)
