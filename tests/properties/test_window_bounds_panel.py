@@ -64,12 +64,11 @@ def hold(scenario, declaration, panel, window, begin, end, ratios) -> None:
     event("bound finite" if np.isfinite(bound).all() else "bound infinite")
 
 
-@pytest.mark.parametrize("draws", [30, pytest.param(80, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("task", TASKS)
-def test_production_runs_stay_within_the_bound_over_their_panels(task, draws):
+def test_production_runs_stay_within_the_bound_over_their_panels(task):
     ratios: list[float] = []
 
-    @settings(max_examples=draws)
+    @settings(max_examples=80)
     @given(scenarios(task), production_forms())
     def holds(scenario, form):
         solver = ProductionSolver(update=form["update"], keep_gram=form["keep_gram"])
@@ -87,15 +86,14 @@ def test_production_runs_stay_within_the_bound_over_their_panels(task, draws):
                 hold(scenario, solver.declaration, panel, window, *ends, ratios)
 
     holds()
-    summary(f"production {task}, panel", ratios, 3 * draws // 2)
+    summary(f"production {task}, panel", ratios, 120)
 
 
-@pytest.mark.parametrize("draws", [40, pytest.param(100, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("task", TASKS)
-def test_runs_over_panels_that_are_not_symmetric_stay_within_the_bound(task, draws):
+def test_runs_over_panels_that_are_not_symmetric_stay_within_the_bound(task):
     ratios: defaultdict = defaultdict(list)
 
-    @settings(max_examples=draws)
+    @settings(max_examples=100)
     @given(scenarios(task), variants(), st.sampled_from([0.0, 1e-12, 1e-3]), st.booleans())
     def holds(scenario, variant, asymmetry, by_column):
         window, begin = scenario.windows[0], scenario.initial
@@ -119,7 +117,7 @@ def test_runs_over_panels_that_are_not_symmetric_stay_within_the_bound(task, dra
 
     holds()
     for precision, found in ratios.items():
-        summary(f"{precision} {task}, panel", found, draws // 4)
+        summary(f"{precision} {task}, panel", found, 25)
 
 
 def test_a_longdouble_panel_is_taken_exactly():
