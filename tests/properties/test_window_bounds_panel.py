@@ -10,7 +10,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from drawn_windows import TASKS, Scenario, balls_for, scenarios, summary
+from drawn_windows import TASKS, DrawnStream, Scenario, balls_for, scenarios, summary
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from production_forms import production_forms
@@ -19,33 +19,48 @@ from summation_variants import variants
 from sstep_verify.bounds.window.ridge import ridge_panel_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import LinearKernel, Problem, Ridge
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.rows import panel_entries
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Panel
 
+MOST_BITS = 1 << 14
+"""Precision at which an interval that is still undecided fails the test."""
+
 
 def measured_and_bound(scenario: Scenario, declaration, panel: Panel, window, begin, end):
-    """Interval of the error of one window over a panel, and its bound; None if nothing can be said."""
+    """Interval of the error of one window over a panel, and its bound; None if nothing can be said.
+
+    Precision rises until the interval lies on one side of the bound: many ill-conditioned steps widen it.
+    """
     problem = scenario.problem
     drawn = scenario.stream.blocks(*window)
     bits = balls_for(scenario).bits
-    replay = Oracle(problem).replay_panel(problem, panel, begin, end, drawn, bits)
-    if replay is None:
-        return None
+    while True:
+        replay = Oracle(problem).replay_panel(problem, panel, begin, end, drawn, bits)
+        if replay is None:
+            return None
+        bound = _bound(scenario, declaration, panel, begin, replay)
+        undecided = (replay.lower <= bound) & (replay.upper > bound)
+        if not undecided.any() or bits >= MOST_BITS:
+            return replay, bound
+        bits *= 2
+
+
+def _bound(scenario: Scenario, declaration, panel: Panel, begin, replay) -> np.ndarray:
+    problem = scenario.problem
     order = {int(column): row for row, column in enumerate(panel.columns)}
     rows = panel.entries[[order[int(place)] for place in replay.places]]
     entries = panel_entries(rows, replay.places)
     if problem.is_svm:
-        bound = svm_window_bound(
+        return svm_window_bound(
             entries, replay.places, begin, replay.steps, problem.dual, declaration
         ).radius
-    else:
-        bound = ridge_panel_bound(
-            entries, replay.places, begin, problem.targets, replay.steps, problem.loss.penalty, declaration
-        )
-    return replay, bound
+    return ridge_panel_bound(
+        entries, replay.places, begin, problem.targets, replay.steps, problem.loss.penalty, declaration
+    )
 
 
 def hold(scenario, declaration, panel, window, begin, end, ratios) -> None:
@@ -64,11 +79,12 @@ def hold(scenario, declaration, panel, window, begin, end, ratios) -> None:
     event("bound finite" if np.isfinite(bound).all() else "bound infinite")
 
 
+@pytest.mark.parametrize("draws", [30, pytest.param(80, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("task", TASKS)
-def test_production_runs_stay_within_the_bound_over_their_panels(task):
+def test_production_runs_stay_within_the_bound_over_their_panels(task, draws):
     ratios: list[float] = []
 
-    @settings(max_examples=80)
+    @settings(max_examples=draws)
     @given(scenarios(task), production_forms())
     def holds(scenario, form):
         solver = ProductionSolver(update=form["update"], keep_gram=form["keep_gram"])
@@ -86,14 +102,15 @@ def test_production_runs_stay_within_the_bound_over_their_panels(task):
                 hold(scenario, solver.declaration, panel, window, *ends, ratios)
 
     holds()
-    summary(f"production {task}, panel", ratios, 120)
+    summary(f"production {task}, panel", ratios, 3 * draws // 2)
 
 
+@pytest.mark.parametrize("draws", [40, pytest.param(100, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("task", TASKS)
-def test_runs_over_panels_that_are_not_symmetric_stay_within_the_bound(task):
+def test_runs_over_panels_that_are_not_symmetric_stay_within_the_bound(task, draws):
     ratios: defaultdict = defaultdict(list)
 
-    @settings(max_examples=100)
+    @settings(max_examples=draws)
     @given(scenarios(task), variants(), st.sampled_from([0.0, 1e-12, 1e-3]), st.booleans())
     def holds(scenario, variant, asymmetry, by_column):
         window, begin = scenario.windows[0], scenario.initial
@@ -117,7 +134,7 @@ def test_runs_over_panels_that_are_not_symmetric_stay_within_the_bound(task):
 
     holds()
     for precision, found in ratios.items():
-        summary(f"{precision} {task}, panel", found, 25)
+        summary(f"{precision} {task}, panel", found, draws // 4)
 
 
 def test_a_longdouble_panel_is_taken_exactly():
@@ -164,3 +181,19 @@ def test_a_window_moved_by_more_than_its_bound_is_red():
 
     seen()
     assert len(scenario_ratios) >= 20
+
+
+def test_an_interval_that_is_wider_than_the_bound_is_made_narrower():
+    """Of 16 steps on blocks of all samples, with a condition of 1e7, 384 bits leave an interval of 3e-4."""
+    data = np.array([[125.73022461], [-132.1048584], [640.42266846]])
+    targets = np.array([0.10490011, -0.53566939, 0.36159506])
+    problem = Problem("near 1e7", data, targets, LinearKernel(), Ridge(0.01))
+    blocks = np.array([(0, 2, 1), (2, 1, 0), (1, 2, 0), (0, 1, 2)] * 4)
+    scenario = Scenario(problem, DrawnStream(blocks, 3), np.zeros(3), 16, 0)
+    solver = ProductionSolver()
+    run = solver.run(RunRequest(problem, scenario.stream, 16, 16, record=(16,), expose_panels=True))
+    ends = run.at(0), run.at(16)
+    coarse = Oracle(problem).replay_panel(problem, run.panels[0], *ends, blocks, balls_for(scenario).bits)
+    replay, bound = measured_and_bound(scenario, solver.declaration, run.panels[0], (0, 16), *ends)
+    assert (coarse.upper > bound).any()
+    assert (replay.upper <= bound).all()
