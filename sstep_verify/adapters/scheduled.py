@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sstep_verify.costs.messages import TRAILER, schedule
 from sstep_verify.errors import ConductError
 from sstep_verify.problems import IndexStream
 from sstep_verify.protocol import RunRequest
@@ -21,9 +22,7 @@ from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training.intervals import Training
 from sstep_verify.solver.training.schedule import Stretch, windows_of
-
-TRAILER = 2
-"""Words beside the payload of a reduction: status and signature; on several ranks the time as well."""
+from sstep_verify.trajectory import ALLREDUCE, REDUCE_SCATTER
 
 
 class Message(NamedTuple):
@@ -60,12 +59,12 @@ class Watched(Communicator):
 
     def allreduce(self, buffer: np.ndarray) -> None:
         """Note and sum."""
-        self.noted.append(Message("allreduce", buffer.size))
+        self.noted.append(Message(ALLREDUCE, buffer.size))
         self._inner.allreduce(buffer)
 
     def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
         """Note and sum."""
-        self.noted.append(Message("reduce_scatter", send.size))
+        self.noted.append(Message(REDUCE_SCATTER, send.size))
         self._inner.reduce_scatter(send, receive, counts)
 
 
@@ -109,10 +108,9 @@ def due_windows(
         if first < request.start or first >= end:
             continue
         distinct = _distinct(stream, first, last)
-        messages = _messages(exchange, problem.samples, distinct, trailer)
         # A run of its own for every interval and exchange, with a set-up.
-        if norms and exchange != "gram" and (first % interval == 0 or exchange != before):
-            messages = (Message("allreduce", problem.samples + trailer), *messages)
+        begun = norms and exchange != "gram" and (first % interval == 0 or exchange != before)
+        messages = _messages(exchange, problem.samples, distinct, begun, trailer)
         made.append(Window(first, last, distinct, messages))
         before = exchange
     return made
@@ -132,16 +130,13 @@ def _distinct(stream: IndexStream, first: int, last: int) -> int:
     return distinct
 
 
-def _messages(exchange: str, samples: int, distinct: int, trailer: int) -> tuple[Message, ...]:
-    """Reductions of a window with so many distinct coordinates, without any set-up."""
-    small = Message("allreduce", distinct * distinct + distinct + trailer)
-    if exchange == "gram":
-        return (small,)
-    if exchange == "reduce-scatter":
-        return Message("reduce_scatter", distinct * samples), small
+def _messages(exchange: str, samples: int, distinct: int, begun: bool, trailer: int) -> tuple[Message, ...]:
+    """Reductions of a window with so many distinct coordinates; after that of norms if it is `begun`."""
     # Which samples a panel of exchange support has depends on alpha.
-    support = exchange == "support"
-    return (Message("allreduce", distinct * (1 if support else samples) + trailer, multiple=support),)
+    multiple = exchange == "support"
+    norms = schedule(exchange, samples, (), begun, trailer)
+    made = schedule(exchange, 1 if multiple else samples, (distinct,), False, trailer)
+    return (*(Message(*one) for one in norms), *(Message(*one, multiple) for one in made))
 
 
 def require_windows(

@@ -127,23 +127,25 @@ def column_cache_counts(samples: int, missing: list[int], norms: bool, trailer: 
     return _counts(samples, norms, len(missing), columns, asking, samples * columns, trailer)
 
 
-def schedule(exchange: str, samples: int, counts: Iterable[int], norms: bool) -> Iterator[Reduction]:
+def schedule(
+    exchange: str, samples: int, counts: Iterable[int], norms: bool, trailer: int = TRAILER
+) -> Iterator[Reduction]:
     """Every reduction of a run on m samples, in order; with `norms` that of their squared norms first.
 
     Counts are the kernel rows that each window asks for, d_k or what a cache lacks; of exchange kept-gram
     those of each portion of the matrix.
     """
     if norms:
-        yield Reduction(ALLREDUCE, samples + TRAILER)
+        yield Reduction(ALLREDUCE, samples + trailer)
     for count in counts:
-        small = count * count + count + TRAILER
+        small = count * count + count + trailer
         if exchange == "gram":
             yield Reduction(ALLREDUCE, small)
         elif exchange == "reduce-scatter":
             yield Reduction(REDUCE_SCATTER, count * samples)
             yield Reduction(ALLREDUCE, small)
         elif count:
-            yield Reduction(ALLREDUCE, count * samples + TRAILER)
+            yield Reduction(ALLREDUCE, count * samples + trailer)
 
 
 DRAWS_AT_ONCE = 1 << 20
