@@ -21,8 +21,8 @@ from sstep_verify.errors import InputError
 from sstep_verify.files import Output, check
 
 VACUOUS = (
-    "VACUOUS: this check could not have detected its own defect on this problem, so nothing is shown of "
-    "the solver; take data on which it could (docs/verdicts.md)"
+    "VACUOUS: nothing could be compared on this problem, or its checks would have passed with a defect "
+    "too. This shows nothing of the solver; take data on which a defect shows (docs/verdicts.md)"
 )
 """What is said once of problems that are VACUOUS."""
 
