@@ -260,12 +260,15 @@ class Defect:
         Numbers of the requirements that it violates, such as ``S-3.5``.
     shared : bool
         Whether something else, that is not listed, ends there as well.
+    part : tuple of int, optional
+        How many wrong steps it reproduces, of how many tried, where it does not reproduce all.
     """
 
     names: tuple[str, ...]
     factor: float | None = None
     requirements: tuple[str, ...] = ()
     shared: bool = False
+    part: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,8 @@ class Candidate:
     doubt : HintKind, optional
         Why it may not be what was done: all that it explains is ends of the box, at which others end as
         well (AT_LIMITS); or it would change what is right (PART_OF_RUN).
+    part : tuple of int, optional
+        How many wrong steps it reproduces, of how many tried, where it does not reproduce all.
     """
 
     names: tuple[str, ...]
@@ -90,6 +92,7 @@ class Candidate:
     rows: str = ""
     mutation: Mutation = NONE
     doubt: HintKind | None = None
+    part: tuple[int, int] | None = None
 
     @property
     def solved(self) -> tuple[int, str]:

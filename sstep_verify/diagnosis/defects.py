@@ -40,6 +40,6 @@ def diagnosis_of(task: str, causes: Sequence[Candidate], factors: Iterable[Facto
     """
     doubts = dict.fromkeys(cause.doubt for cause in causes if cause.doubt)
     shared = HintKind.AT_LIMITS in doubts
-    ending = [Defect(one.names, None, requirements_of(task, one.names), shared) for one in causes]
+    ending = [Defect(one.names, None, requirements_of(task, one.names), shared, one.part) for one in causes]
     sized = [Defect((one.cause,), one.size, requirements_of(task, (one.name,)), shared) for one in factors]
     return Diagnosis((*ending, *sized), tuple(map(Hint, doubts)))

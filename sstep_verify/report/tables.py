@@ -136,9 +136,17 @@ RUNS = (
 )
 
 
+VECTOR = {"Solver", "Final value", "of"}
+"""Columns of `RUNS` that the page shows of a vector that was handed over."""
+
+
 def runs_of(*cases: Case) -> Table:
     """Runs of some cases."""
-    return Table(RUNS, [Of(case, run) for case in cases for run in case.runs])
+    made = not cases or any(case.of_runs for case in cases)
+    columns = [
+        column if made or column.heading in VECTOR else column._replace(heading="") for column in RUNS
+    ]
+    return Table(columns, [Of(case, run) for case in cases for run in case.runs])
 
 
 def certified_table(results: Results) -> Table:

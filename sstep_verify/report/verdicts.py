@@ -46,15 +46,17 @@ ORDER = (*UNSETTLED, EXPECTED, *SEVERITY[2:])
 class Failure:
     """Cases that fail in the same way: at the first faulty s, by the first check.
 
-    The causes are known defects that reproduce it, or readings of a final vector. The requirement is that
-    of the verdict that names them, else of the first. Other checks fail too, and `tried` says whether known
-    defects were compared with what failed; `expected`, whether every verdict that failed was expected to.
-    Where some were not, the failure is of these, and `known` are the checks whose failures were expected.
+    The causes are known defects that reproduce it, with how many wrong steps where that is not all. The
+    requirement is that of the verdict that names them, else of the first. The readings are of a final
+    vector. Other checks fail too, and `tried` says whether known defects were compared with what failed;
+    `expected`, whether every verdict that failed was expected to. Where some were not, the failure is of
+    these, and `known` are the checks whose failures were expected.
     """
 
     check: str
     s: int
     causes: tuple[str, ...]
+    readings: tuple[str, ...]
     requirement: str
     cases: list[Case] = field(default_factory=list)
     others: dict[str, None] = field(default_factory=dict)
@@ -71,7 +73,7 @@ class Failure:
 def failures(results: Results) -> list[Failure]:
     """The first failure of each case, alike ones together."""
     known = Expected.of(results)
-    alike: dict[tuple[str, int, tuple[str, ...], str, bool], list[tuple[Case, list[dict]]]] = {}
+    alike: dict[tuple[Any, ...], list[tuple[Case, list[dict]]]] = {}
     foreseen: dict[str, list[str]] = {}
     for case in results.cases:
         every = [verdict for verdict in results.verdicts_of(case.id) if verdict["status"] == Status.FAIL]
@@ -80,17 +82,18 @@ def failures(results: Results) -> list[Failure]:
             foreseen[case.id] = [one["check"] for one in every if one not in wrong]
             s = min(verdict["s"] for verdict in wrong)
             here = [verdict for verdict in wrong if verdict["s"] == s]
-            named = next((one for one in here if causes_of(one)), here[0])
+            named = next((one for one in here if causes_of(one) or readings_of(one)), here[0])
             expected = known.together(wrong) == EXPECTED
-            key = here[0]["check"], s, causes_of(named), named.get("requirement", ""), expected
+            told = causes_of(named), readings_of(named), named.get("requirement", "")
+            key = here[0]["check"], s, *told, expected
             alike.setdefault(key, []).append((case, wrong))
     return [
         Failure(
-            *key[:4],
+            *key[:5],
             [case for case, _ in members],
             dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != key[0]),
             any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == key[1]),
-            key[4],
+            key[5],
             dict.fromkeys(name for case, _ in members for name in foreseen[case.id]),
         )
         for key, members in alike.items()
@@ -98,12 +101,17 @@ def failures(results: Results) -> list[Failure]:
 
 
 def causes_of(verdict: dict) -> tuple[str, ...]:
-    """The known defects that reproduce a failure, and the readings of a final vector, in words."""
-    readings = [hint for hint in verdict.get("hints", ()) if hint["kind"] == HintKind.READING]
-    return (
-        *(" together with ".join(one["names"]) for one in verdict.get("defects", ())),
-        *(reading(*hint["detail"]) for hint in readings),
+    """The known defects that reproduce a failure, in words; those of a part of the wrong steps say so."""
+    return tuple(
+        " together with ".join(one["names"]) + " (most wrong steps)" * bool(one.get("part"))
+        for one in verdict.get("defects", ())
     )
+
+
+def readings_of(verdict: dict) -> tuple[str, ...]:
+    """What a final vector may be, in words."""
+    readings = (hint for hint in verdict.get("hints", ()) if hint["kind"] == HintKind.READING)
+    return tuple(reading(*hint["detail"]) for hint in readings)
 
 
 def verdict_table(results: Results) -> Table:
@@ -117,6 +125,7 @@ def verdict_table(results: Results) -> Table:
         (_row(verdicts, cases[case], expected) for (_, case), verdicts in members.items()),
         key=lambda row: (ORDER.index(row["status"]), checks.index(row["check"]), places[row["case"]]),
     )
+    of_runs = any(case.of_runs for case in results.cases)
     shared_out = len({(row["ranks"], row["exchange"]) for row in rows}) > 1
     return Table(
         (
@@ -125,7 +134,7 @@ def verdict_table(results: Results) -> Table:
             *(Column("P", "ranks", str), words("Exchange", "exchange", str)) * shared_out,
             words("Check", "check", kind="check"),
             words("Status", "status", chip, small="tally"),
-            words("s", lambda row: ", ".join(map(str, row["s"])), kind="s"),
+            *(words("s", lambda row: ", ".join(map(str, row["s"])), kind="s"),) * of_runs,
             Column("Worst ratio", "ratio"),
             words("Quantities", "quantities"),
             Column(

@@ -493,10 +493,12 @@ def cause(defects: tuple[Defect, ...]) -> str:
     if not defects:
         return "No known defect reproduces it."
     words = [" together with ".join(one.names) + _factor(one.factor) for one in defects]
+    parts = ["" if one.part is None else "{} of {} wrong steps tried".format(*one.part) for one in defects]
     shared = " Other defects may end there as well." if any(one.shared for one in defects) else ""
     if len(words) == 1:
-        return f"Cause: {words[0]}.{shared}"
-    return f"{counted(len(words), 'known defect')} reproduce it: {', '.join(words)}.{shared}"
+        return f"Cause{f' of {parts[0]}' * bool(parts[0])}: {words[0]}.{shared}"
+    several = (name + f" ({part})" * bool(part) for name, part in zip(words, parts, strict=True))
+    return f"{counted(len(words), 'known defect')} reproduce it: {', '.join(several)}.{shared}"
 
 
 def _factor(factor: float | None) -> str:

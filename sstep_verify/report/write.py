@@ -188,6 +188,7 @@ def _page(
         outcome=outcome_of(results, outcomes),
         only=results.campaign.parameters.get("only", ""),
         failures=wrong,
+        of_runs=any(case.of_runs for case in results.cases),
         failed=[case for case in results.cases if case.id in failed],
         others=[case for case in results.cases if case.id not in failed],
         rows=verdict_table(results),

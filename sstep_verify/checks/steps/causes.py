@@ -64,7 +64,10 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     width = min(judged.trajectory.s, judged.trajectory.length)
     # Quantities whose absence reproduces at least `SHARE` of the wrong steps, the best first.
     least, order = SHARE * found.over, np.argsort(-found.reproduced.sum(axis=0), kind="stable")
-    names = [NAMES[place] for place in order if (found.reproduced[:, place] >= least).all()]
+    places = [place for place in order if (found.reproduced[:, place] >= least).all()]
+    names, of = [NAMES[place] for place in places], int(found.over.sum())
+    counts = [int(found.reproduced[:, place].sum()) for place in places]
+    parts = [None if count == of else (count, of) for count in counts]
     svm, intervals = case.problem.is_svm, (found.low, found.high, found.fits)
     factors = off_by_a_factor(*intervals, of_svm=svm, shifted=not svm or case.problem.dual.shift > 0.0)
     ends = wrong_windows(judged) if case.diagnose else []
@@ -72,7 +75,10 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     # A cause is not named again as a factor on the same quantity, such as one of 0.
     sized = [one for one in factors if not (names or any(one.holds(cause.mutation) for cause in ending))]
     mutations = [left_out(name) for name in names]
-    missing = [Candidate((one.name,), case.problem, mutation=one) for one in mutations]
+    missing = [
+        Candidate((one.name,), case.problem, mutation=one, part=part)
+        for one, part in zip(mutations, parts, strict=True)
+    ]
     # A step that was left out has its coordinate as it was.
     if svm and not found.none_moved:
         ending = [cause for cause in ending if not cause.mutation.threshold]
@@ -86,7 +92,8 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         sure = [cause for cause in ending if not cause.doubt and cause.mutation.name not in _named(missing)]
         causes = [*missing, *sure]
         if not causes and case.diagnose and (formulas := formulas_of(judged)):
-            causes, sized = [Candidate((name,), case.problem) for name in formulas], []
+            named = formulas.items()
+            causes, sized = [Candidate((name,), case.problem, part=part) for name, part in named], []
         causes = causes or ([] if sized else ending)
     diagnosis = diagnosis_of(case.problem.loss.task, causes, sized)
     if found.sides_left_out:

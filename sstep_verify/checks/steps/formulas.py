@@ -258,19 +258,23 @@ FORMULAS = (*LABELLED, *RIDGE, EARLIER_WINDOWS, OTHER_ROW)
 """All of them, by name."""
 
 
-def formulas_of(judged: JudgedRun) -> list[str]:
-    """Names of the wrong formulas that explain the wrong steps of a run."""
+def formulas_of(judged: JudgedRun) -> dict[str, tuple[int, int] | None]:
+    """The wrong formulas that explain the wrong steps of a run, by name.
+
+    With each stands how many of how many steps tried it reproduces, None where that is all.
+    """
     problem = judged.case.problem
     table = (LABELLED if problem.loss.labelled else {}) if problem.is_svm else RIDGE
     every = _steps(judged, judged.wrong)
     # A row that is wrong spoils the later steps of its window too: the first wrong one tells of it.
     _, first = np.unique(judged.wrong // judged.trajectory.s, return_index=True)
-    names = [name for name, formula in table.items() if _explains(formula, every)]
-    if _explains(_one(_of_earlier_windows), every, _tells_of_earlier_windows):
-        names.append(EARLIER_WINDOWS)
-    if not names and _explains(_other_rows, _steps(judged, judged.wrong[first])):
-        names.append(OTHER_ROW)
-    return names
+    found = {name: (_reproduced(formula, every), len(every)) for name, formula in table.items()}
+    earlier = _reproduced(_one(_of_earlier_windows), every, _tells_of_earlier_windows)
+    found[EARLIER_WINDOWS] = earlier, len(every)
+    if not any(count for count, _ in found.values()):
+        firsts = _steps(judged, judged.wrong[first])
+        found[OTHER_ROW] = _reproduced(_other_rows, firsts), len(firsts)
+    return {name: None if count == of else (count, of) for name, (count, of) in found.items() if count}
 
 
 def _steps(judged: JudgedRun, wrong: np.ndarray) -> list[WrongStep]:
@@ -280,14 +284,14 @@ def _steps(judged: JudgedRun, wrong: np.ndarray) -> list[WrongStep]:
     return [WrongStep(judged, int(iteration)) for iteration in wrong[places]]
 
 
-def _explains(
+def _reproduced(
     formula: Formula, steps: list[WrongStep], tells: Callable[[WrongStep], bool] = WrongStep.free
-) -> bool:
-    """Whether a formula reproduces the wrong steps, and enough of those that tell: inside of the box."""
+) -> int:
+    """How many wrong steps a formula reproduces; 0 if too few of them, or of those inside the box."""
     missed = free = 0
     for step in steps:
         if any(step.reproduced(*one) for one in formula(step)):
             free += tells(step)
         elif (missed := missed + 1) > (1.0 - SHARE) * len(steps):
-            return False
-    return free >= ENOUGH
+            return 0
+    return len(steps) - missed if free >= ENOUGH else 0

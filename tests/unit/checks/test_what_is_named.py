@@ -9,6 +9,7 @@ import pytest
 from judged import judged, named_case
 from production_runs import KERNELS, problem_of
 
+from sstep_verify import CallableSolver, judge
 from sstep_verify.checks import box, contract, optimum
 from sstep_verify.checks.metamorphic import relations
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span
@@ -19,6 +20,7 @@ from sstep_verify.diagnosis.conventions import Answer, scaled
 from sstep_verify.diagnosis.other_problems import DEGREE, mistaken_problems, other_kernel
 from sstep_verify.problems import (
     Hinge,
+    IndexStream,
     LinearKernel,
     PolynomialKernel,
     Problem,
@@ -192,3 +194,35 @@ def test_what_an_optimum_is_judged_by_are_plain_numbers(loss, size):
     assert {type(value) for value in (verdict.ratio, verdict.measured, verdict.bound)} == {float}
     assert {type(term.detection_limit) for term in verdict.terms} == {float}
     assert (NoteKind.ROUNDED in [note.kind for note in verdict.notes]) == (size is not None)
+
+
+def unclipped(problem, blocks, s, a0, log, lower):
+    """K-SVM-L1 without an upper end of the box; without a lower one either unless that is `lower`."""
+    signed = problem.dense * problem.targets[:, None]
+    Q, alpha = signed @ signed.T, a0.copy()
+    for step, i in enumerate(blocks[:, 0]):
+        alpha[i] = log[step, 0] = max(alpha[i] - (Q[i] @ alpha - 1) / Q[i, i], lower)
+    return alpha
+
+
+@pytest.mark.parametrize("lower", [0.0, -np.inf])
+def test_a_defect_that_reproduces_most_wrong_steps_is_not_said_to_reproduce_all(lower):
+    generator = np.random.Generator(np.random.PCG64(16))
+    data, labels = generator.standard_normal((20, 5)), np.where(generator.random(20) < 0.5, -1.0, 1.0)
+    problem = Problem("no clip", data, labels, LinearKernel(), Hinge(0.05))
+    stream = IndexStream("uniform", samples=20, block=1, length=300, seed=0)
+    runs = []
+
+    def solve(*given):
+        runs.append(given[4])
+        return unclipped(*given, lower)
+
+    verdicts = judge(CallableSolver(solve, Declaration("no clip", log=True)), problem, stream, s=1)
+    (found,) = (one for one in verdicts if one.check == "step-replay")
+    (defect,) = found.defects
+    log = next(run for run in runs if len(run) == 300)
+    above, below = (log > 0.05).sum(), (log < 0.0).sum()
+    assert defect.names == ("upper-end left out",)
+    assert found.evidence["steps_over_bound"] == above + below
+    assert (below > 0) == (lower < 0.0)
+    assert defect.part == ((above, above + below) if below else None)

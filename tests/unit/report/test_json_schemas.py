@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "3a2e82ca7f4eebe517e71780d5ae9818a94f7a31a30d818b7147236d7ee6c15f",
-    "results 4": "91af6fef778f213e887b3a125d35fe0265bdff43fe685442fc6a86f05befa030",
+    "artefact 4": "b05775661c2ba90ce83108cad16e7b3df1fe8e693c3fb4c94cbd348a82c45668",
+    "results 4": "6cce5c3d46632dfcf522a1c4d7aa9167a6ba398f9750b211697b43c673d62174",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

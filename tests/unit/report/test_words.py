@@ -57,6 +57,14 @@ KINDS = {
         requirement="S-3.5", bound_origin="bounds/step/clip", coverage=Coverage("step", 205, 205),
         evidence={"steps_over_bound": 31},
     ),
+    "step-replay, of most wrong steps": verdict(
+        "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True, requirement="S-3.9",
+        defects=(Defect(("upper-end left out",), None, ("S-3.9",), part=(67, 74)),),
+    ),
+    "step-replay, all and most": verdict(
+        "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True,
+        defects=(CORRECTION, Defect(("upper-end left out",), None, ("S-3.9",), part=(67, 74))),
+    ),
     "step-replay, unknown": verdict(
         "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True, requirement="S-3.1",
         hints=(Hint(HintKind.LOG_NOT_WRITTEN, (3, 205, 17)), Hint(HintKind.LOG_OF_INCREMENTS)),
