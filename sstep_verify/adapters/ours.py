@@ -59,7 +59,7 @@ def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:
 class DistributedSolver:
     """A solver for checks and campaigns: every run is one call on P ranks.
 
-    A run that takes more than `limit` seconds counts as hanging; the options are those of `Options`.
+    A run whose ranks live `limit` seconds without progress hangs; the options are those of `Options`.
     InputError if one is unusable, or this machine cannot start so many ranks.
     """
 
@@ -74,9 +74,9 @@ class DistributedSolver:
         The observer lives out here, where no rank can ask it, so all iterations are made; where it would
         have ended the run, the run is made again up to there, so that its counts are its own. InputError or
         MemoryError if the ranks refuse the request, or have no room for it; NotMadeError if the operating
-        system of a rank prevented it; RunError if they ended the run, because they no longer held the same
-        dual vector; RankError, RankLostError or HangError if a rank raised anything else, vanished, or did
-        not end in time.
+        system of a rank prevented it, or it took too long and does not hang (`SlowError`); RunError if they
+        ended the run, because they no longer held the same dual vector; RankError, RankLostError or
+        HangError if a rank raised anything else, vanished, or hangs (`sstep_verify.ranks.patience`).
         """
         whole = whole_run(self._ranks, run_on_rank, request, self._options, limit=self._limit)
         return observed(whole, request, observe, self.run)

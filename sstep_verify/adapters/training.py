@@ -44,8 +44,8 @@ class TrainingSolver:
 
     There are `interval` windows between two measurements; it ends at a relative gap (K-SVM) or residual
     (K-RR) of `tolerance`, as training measures it, 0 for never. `tuned` makes windows of several s,
-    which divide the one asked for, as `tuned_sequence` says. A run on several ranks that takes more
-    than `limit` seconds counts as hanging; the options are those of `Settings`. InputError if one is
+    which divide the one asked for, as `tuned_sequence` says. A run whose ranks, of several, live
+    `limit` seconds without progress hangs; the options are those of `Settings`. InputError if one is
     unusable, or weights are to be formed anew at other places.
     """
 

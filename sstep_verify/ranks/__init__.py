@@ -8,12 +8,28 @@ from typing import IO, Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.ranks.environment import promised_size, refuse_too_many
-from sstep_verify.ranks.failures import HangError, LaunchError, MismatchError, RankError, RankLostError
+from sstep_verify.ranks.failures import (
+    HangError,
+    LaunchError,
+    MismatchError,
+    RankError,
+    RankLostError,
+    SlowError,
+)
 
-__all__ = ["HangError", "LaunchError", "MismatchError", "RankError", "RankLostError", "join", "run"]
+__all__ = [
+    "HangError",
+    "LaunchError",
+    "MismatchError",
+    "RankError",
+    "RankLostError",
+    "SlowError",
+    "join",
+    "run",
+]
 
 LIMIT = 50.0
-"""Seconds that a call may take unless told otherwise: a hang ends a run within a minute."""
+"""Seconds that ranks may live without progress unless told otherwise."""
 
 
 def run(
@@ -40,7 +56,8 @@ def run(
     *arguments
         Passed on to every rank.
     limit : float
-        Seconds after which the call is given up.
+        Seconds that the ranks may live without progress, as `sstep_verify.ranks.patience` counts them; ten
+        times as many by the clock end the call in any case. In place, seconds by the clock that end it.
     variables : dict, optional
         Environment variables of a pool of its own, such as LD_PRELOAD; not possible in place.
 
@@ -55,9 +72,11 @@ def run(
         If `ranks` < 1 or more than this machine can start or the job has, the function cannot be
         imported or the arguments not be sent, or the caller is itself such a call.
     RankError, RankLostError, HangError, MismatchError
-        If a rank raised, vanished, did not end in time, or entered other collectives than the others.
+        If a rank raised, vanished, hangs, or entered other collectives than the others.
         In place, a lost or a hanging rank ends the whole job, and so does one that raises while others
         wait for it.
+    SlowError
+        If the call took too long and does not hang; it says nothing of the function.
     """
     from sstep_verify.ranks import in_place, task
     from sstep_verify.ranks.pool import pool_of

@@ -93,12 +93,15 @@ class NotStartedError(LaunchError, NotMadeError):
 
 
 class HangError(LaunchError):
-    """Some ranks did not end within `limit` seconds; what every rank was doing."""
+    """Some ranks hang; what every rank was doing.
 
-    def __init__(self, function: str, limit: float, states: Sequence[RankState]):
+    They did not come to their end, or to what is `missed`, within `limit` seconds.
+    """
+
+    def __init__(self, function: str, limit: float, states: Sequence[RankState], missed: str = "end"):
         self.states = tuple(states)
         self.ranks = guilty(self.states)
-        lines = [f"{function}: no end within {limit:g} s; suspect: {_named(self.ranks)}"]
+        lines = [f"{function}: no {missed} within {limit:g} s; suspect: {_named(self.ranks)}"]
         lines += [f"  {state.describe()}" for state in self.states]
         lines += [
             f"stack of rank {state.rank}:\n{state.stack}"
@@ -106,6 +109,19 @@ class HangError(LaunchError):
             if state.stack and not state.finished
         ]
         super().__init__("\n".join(lines))
+
+
+class SlowError(LaunchError, NotMadeError):
+    """A call took `seconds` of the clock and did not hang: nothing is said of what was called."""
+
+    def __init__(self, function: str, seconds: float, states: Sequence[RankState]):
+        self.states = tuple(states)
+        lines = [
+            f"{function}: not judged: no end within {seconds:g} s of the clock, but the ranks still made "
+            "progress, or waited for a processor; end what else runs on this machine, or allow more "
+            "seconds (limit)"
+        ]
+        super().__init__("\n".join([*lines, *(f"  {state.describe()}" for state in self.states)]))
 
 
 class MismatchError(LaunchError):

@@ -137,14 +137,14 @@ def rank_of(pid: int, variable: str) -> int | None:
     return None
 
 
-def state_and_parent(pid: int) -> tuple[str, int]:
-    """State of a process, such as "T" for stopped, and its parent; "" and 0 if it is gone."""
+def state_and_parent(pid: int | str) -> tuple[str, int]:
+    """State of a process or thread, such as "T" for stopped, and its parent; "" and 0 if it is gone."""
     words = content(pid, "stat").decode(errors="replace").rpartition(")")[2].split()
     return (words[0], int(words[1])) if words else ("", 0)
 
 
-def content(pid: int, name: str) -> bytes:
-    """A file that the kernel keeps of a process; empty if it is gone or not to be read."""
+def content(pid: int | str, name: str) -> bytes:
+    """A file that the kernel keeps of a process, or of a thread of it; empty if gone or not to be read."""
     try:
         with open(f"/proc/{pid}/{name}", "rb") as file:
             return file.read()

@@ -28,7 +28,8 @@ from sstep_verify.ranks.environment import (
     short_folder,
     start_limit,
 )
-from sstep_verify.ranks.failures import HangError, LaunchError, NotStartedError, RankState
+from sstep_verify.ranks.failures import HangError, LaunchError, NotStartedError, RankState, SlowError
+from sstep_verify.ranks.patience import TIMES, Life, Patience
 from sstep_verify.ranks.worker import ABORTED, GREETINGS, LOG_TAIL, PROGRAM, Traces, lost, not_started
 
 GRACE = 0.5
@@ -65,24 +66,27 @@ class Pool:
                 self._start()
             assert self._traces is not None
             self._traces.begin()
-            fresh, self._fresh, end = self._fresh, False, time.monotonic() + limit
+            fresh, self._fresh = self._fresh, False
             for rank, channel in sorted(self._channels["tasks"].items()):
+                life = Life(self._pids[rank])
                 try:
-                    _give(channel, end - time.monotonic())
+                    _give(channel, limit)
                     channel.send((fresh, call))
                 except BlockingIOError:
-                    raise self._hang(name, limit, [*range(rank + 1)], {}, rank) from None
+                    raise self._stuck(name, limit, life, [*range(rank + 1)], {}, rank) from None
                 except OSError:
                     raise self._lost(f"{name}, before it began", rank) from None
-            return self._collect(name, limit, end)
+            return self._collect(name, limit)
         except BaseException:
             # An interrupted call would leave answers that the next one would take for its own.
             if not self._fresh:
                 self.kill()
             raise
 
-    def _collect(self, name: str, limit: float, end: float) -> list[Any]:
+    def _collect(self, name: str, limit: float) -> list[Any]:
+        assert self._traces is not None
         channels, answers = self._channels["tasks"], dict[int, task.Answer]()
+        patience, end = Patience(self._pids, self._traces.places, limit), float("inf")
         waiting = {channel.fileno(): rank for rank, channel in channels.items()}
         # epoll hands out events in the order in which they came, and a launcher kills all ranks once one
         # is gone: the first end of a socket is the rank to blame.
@@ -90,22 +94,30 @@ class Pool:
             for descriptor in waiting:
                 events.register(descriptor, select.EPOLLIN)
             while waiting and (left := end - time.monotonic()) > 0:
-                for descriptor, _ in events.poll(left):
+                for descriptor, _ in events.poll(min(left, patience.pause)):
                     events.unregister(descriptor)
                     rank = waiting.pop(descriptor)
+                    life = Life(self._pids[rank])
                     try:
-                        _give(channels[rank], end - time.monotonic())
+                        _give(channels[rank], min(limit, end - time.monotonic()))
                         answers[rank] = task.read_answer(rank, channels[rank].recv_bytes())
                     except BlockingIOError:
-                        raise self._hang(name, limit, [rank, *waiting.values()], answers, rank) from None
+                        if end < float("inf"):  # what another rank raised is what happened
+                            waiting[descriptor] = rank
+                            continue
+                        silent = [rank, *waiting.values()]
+                        raise self._stuck(name, limit, life, silent, answers, rank) from None
                     except (EOFError, OSError):
                         raise self._lost(name, rank) from None
                     if ABORTED.search(self._output(rank)):
                         raise self._lost(name, rank)
                     if answers[rank].failure:
                         end = min(end, time.monotonic() + GRACE)
-        if waiting and not any(answer.failure for answer in answers.values()):
-            raise self._hang(name, limit, [*waiting.values()], answers)
+                if waiting and end == float("inf"):
+                    hangs = patience.hangs(waiting.values())
+                    if hangs or patience.is_over:
+                        states = self._all_states([*waiting.values()], answers)
+                        raise _given_up(name, limit, states, None if hangs else TIMES * limit)
         unfinished = self._states(sorted(waiting.values()))
         failure = task.failure_of(name, answers, [*unfinished.values()])
         if failure:
@@ -113,21 +125,29 @@ class Pool:
             raise failure
         return [answers[rank].value for rank in range(self._ranks)]
 
-    def _hang(
+    def _stuck(
         self,
         name: str,
         limit: float,
+        life: Life,
         unfinished: list[int],
         answers: dict[int, task.Answer],
-        stuck: int | None = None,
+        rank: int,
     ) -> LaunchError:
+        """The error for a rank of whose message nothing has moved for `limit` seconds of the clock."""
+        hangs = life.more(longest=limit) >= limit
+        states = self._all_states(unfinished, answers, rank)
+        return _given_up(name, limit, states, None if hangs else limit)
+
+    def _all_states(
+        self, unfinished: list[int], answers: dict[int, task.Answer], stuck: int | None = None
+    ) -> list[RankState]:
         """What every rank is doing; asked are those without an answer, and one `stuck` in a message."""
         tasks = self._channels["tasks"]
         asked = [rank for rank in sorted(unfinished) if rank == stuck or not tasks[rank].poll()]
         found = self._states(asked)
         idle = {rank: RankState(rank, finished=True) for rank in range(self._ranks)}
-        states = {**idle, **{rank: answer.state for rank, answer in answers.items()}, **found}
-        return HangError(name, limit, [*states.values()])
+        return [*{**idle, **{rank: answer.state for rank, answer in answers.items()}, **found}.values()]
 
     def _lost(self, name: str, first: int) -> LaunchError:
         """End the ranks that are left; who is to blame, `first` being the rank that vanished first."""
@@ -242,6 +262,11 @@ class Pool:
         self._process, self._traces, self._log = None, None, None
         self._channels, self._pids, self._fresh = {}, [], False
         return log
+
+
+def _given_up(name: str, limit: float, states: list[RankState], slow: float | None) -> LaunchError:
+    """The error of a call that hangs, or is slow, after so many seconds of the clock."""
+    return HangError(name, limit, states, "progress") if slow is None else SlowError(name, slow, states)
 
 
 def _give(channel: Connection, seconds: float) -> None:

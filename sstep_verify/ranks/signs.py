@@ -150,6 +150,11 @@ class Progress:
         return self._words[1]
 
     @property
+    def place(self) -> tuple[int, int]:
+        """A number for the collective that the process waits in, and how many it has entered."""
+        return self._words[0], self._words[1]
+
+    @property
     def history(self) -> tuple[int, ...]:
         """Digest after each of the last `KEPT` collectives, the newest last.
 

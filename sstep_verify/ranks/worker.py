@@ -115,7 +115,9 @@ class Traces:
         self._progress = [Progress(words[WORDS * rank : WORDS * (rank + 1)]) for rank in range(ranks)]
 
     def begin(self) -> None:
-        """Begin a call: output so far belongs to earlier calls."""
+        """Begin a call, while no rank has one: output and collectives so far belong to earlier calls."""
+        for progress in self._progress:
+            progress.reset()
         self._read = [os.fstat(file).st_size for file in self._output]
 
     def output(self, rank: int) -> str:
@@ -130,6 +132,10 @@ class Traces:
         return RankState(
             rank, progress.inside if stack else "", progress.entered, stack, False, progress.history
         )
+
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """Where every rank stands among its collectives."""
+        return tuple(progress.place for progress in self._progress)
 
     def close(self) -> None:
         """Give the files back."""

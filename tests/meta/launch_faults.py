@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 import signal
+import time
 from multiprocessing.connection import Connection
 
 import numpy as np
@@ -107,3 +108,32 @@ def half_answered(comm, guilty: int) -> bytes:
     if comm.rank == guilty:
         Connection._send = half
     return b"answer"
+
+
+def slow_rounds(comm, naps: int, seconds: float) -> int:
+    """Rank 1 sleeps before each of so many collectives, so that the call is slow, and makes progress."""
+    communicator = MpiCommunicator(comm)
+    for _ in range(naps):
+        time.sleep(seconds * (comm.rank == 1))
+        communicator.allreduce(np.ones(WORDS))
+    return naps
+
+
+def starved(comm, seconds: float) -> float:
+    """Work for so many seconds of a processor that all ranks and as many rivals share; those of the clock."""
+    usual, own = os.sched_getaffinity(0), os.getpid()
+    os.sched_setaffinity(0, {min(usual)})
+    rival = os.fork()
+    if not rival:
+        while os.getppid() == own:
+            pass
+        os._exit(0)
+    begin, clock = time.process_time(), time.monotonic()
+    try:
+        while time.process_time() - begin < seconds:
+            pass
+        return time.monotonic() - clock
+    finally:
+        os.kill(rival, signal.SIGKILL)
+        os.waitpid(rival, 0)
+        os.sched_setaffinity(0, usual)

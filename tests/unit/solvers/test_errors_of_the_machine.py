@@ -26,8 +26,9 @@ from sstep_verify import (
 from sstep_verify.adapters import callable as around
 from sstep_verify.adapters.ours import DistributedSolver, of_ranks
 from sstep_verify.adapters.program import numbers, solver
+from sstep_verify.campaign.model import INTERNAL, attempted
 from sstep_verify.errors import InputError, NotMadeError, ProgramError
-from sstep_verify.ranks.failures import RankError
+from sstep_verify.ranks.failures import HangError, RankError, RankState, SlowError
 from sstep_verify.runs import make_run
 from sstep_verify.trajectory import RAISED
 
@@ -181,3 +182,17 @@ def test_an_error_of_the_operating_system_is_no_error_of_a_shipped_solver(monkey
         monkeypatch.setattr("sstep_verify.adapters.ours.run", failing(FULL))
     with pytest.raises(OSError, match="No space left"):
         make_run(tested, request())
+
+
+def test_ranks_that_hang_are_the_solvers_error_and_slow_ones_are_not(monkeypatch):
+    tested, states = (
+        DistributedSolver(2),
+        [RankState(0, "allreduce", 1, "stack"), RankState(1, "", 0, "stack")],
+    )
+    monkeypatch.setattr("sstep_verify.adapters.ours.run", failing(HangError("a run", 50.0, states)))
+    assert make_run(tested, request()).raised.kind == "HangError"
+    monkeypatch.setattr("sstep_verify.adapters.ours.run", failing(SlowError("a run", 500.0, states)))
+    with pytest.raises(NotMadeError):
+        make_run(tested, request())
+    found = attempted(lambda: make_run(tested, request()), "a case")
+    assert (found.outcome, found.kind) == (None, INTERNAL)
