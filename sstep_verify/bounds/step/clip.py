@@ -26,7 +26,11 @@ one as well. Nothing is propagated: no factor grows with s but in k.
 The judge makes the same step in float64 from the same a, in place, with products in any order over its
 nonzero entries: the same theorem with u64 and ``k = p + q + 7``, its own delta. Two correct values differ
 by no more than the sum of both bounds. Sums of ``|a'_l|`` and ``|theta_t|`` are taken together: `bounded`
-holds |a'|, to which each step adds ``|theta_t| + e_t``, and `increment_error` the e_t alone.
+holds ``|a'|``, to which each step adds ``|theta_t| + e_t``, and `increment_error` the e_t alone.
+
+For ``|a'_l|`` stands the largest ``|a_l|`` so far in the run. A gradient that is maintained from step to
+step was rounded when a was larger, and keeps that error when a is small again. How often it was rounded is
+not counted, so over a long run its drift is not bounded.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ residual over sqrt(m), since G >= m I; no factor grows with s but in the count o
 
 The judge forms ``r - G D`` in float64 from kernel rows of its own: its roundings of r, ``gamma_{b+10}`` of
 ``|G| |D|``, and its own delta, which like the solver's meets ``|D| + e``, are added. As in
-bounds/step/clip.py, `bounded` holds |a'| plus the ``|D_t| + e_t`` of the steps since the window's start,
-`increment_error` the e_t alone.
+bounds/step/clip.py, `bounded` holds the largest |a| so far in the run plus the ``|D_t| + e_t`` of the steps
+since the window's start, `increment_error` the e_t alone.
 
 A number of the solve may overflow though right-hand side and increment do not: nothing is promised unless
 ``4 b^2 T (|r| + |D^|)``, T the largest entry of the factors' product, is a number.

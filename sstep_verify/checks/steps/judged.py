@@ -229,6 +229,8 @@ class StepJudge:
         """Take the log's word for some steps."""
         for first in range(begin, end, 1 << 16):
             draws, log = self.logged(trajectory, first, min(first + (1 << 16), end))
+            sizes = np.where(np.isfinite(log), np.abs(log), 0.0)
+            np.maximum.at(state.largest, draws.ravel(), sizes.ravel())
             # Of a repeated coordinate the last value stays.
             state.alpha[draws[:-1].ravel()] = log[:-1].ravel()
             state.last[:], state.step[:] = draws[-1], log[-1] - state.alpha[draws[-1]]
@@ -236,7 +238,7 @@ class StepJudge:
                 state.step[:] *= last_draws(draws[-1:])[0] == np.arange(draws.shape[1])
             state.alpha[draws[-1]] = log[-1]
         if end > begin:
-            state.bounded[:] = state.moved[:] = np.abs(state.alpha)
+            state.moved[:], state.bounded[:] = np.abs(state.alpha), state.largest
             state.signed[:] = state.start[:] = state.signs * state.alpha
 
     def _judge_again(self, trajectory: Trajectory, begin: int, end: int) -> Iterator[Passed]:

@@ -25,9 +25,11 @@ class State(NamedTuple):
     signs, linear, alpha, signed, start : ndarray, shape (m,)
         Labels or ones; ones or targets, which products are taken from; a; signs times a, now (K-RR: a
         itself) and at the window's start.
+    largest : ndarray, shape (m,)
+        The largest |a| so far in the run.
     moved, bounded, increment_error : ndarray, shape (m,)
-        |a| at the window's start plus the sizes of increments since; the same with what each increment used
-        may differ by; that alone.
+        |a| at the window's start plus the sizes of increments since; `largest` there plus these, each with
+        what the increment used may differ by; that difference alone.
     first : ndarray, shape (m,)
         a at the window's start of the coordinates drawn so far.
     terms : ndarray, shape (m + 2,)
@@ -45,6 +47,7 @@ class State(NamedTuple):
     alpha: np.ndarray
     signed: np.ndarray
     start: np.ndarray
+    largest: np.ndarray
     moved: np.ndarray
     bounded: np.ndarray
     increment_error: np.ndarray
@@ -84,7 +87,7 @@ def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
     error, first = np.zeros((2, alpha.size))
     drawn = np.zeros(alpha.size, dtype=np.int64)
     return State(
-        signs, linear, alpha, signed, signed.copy(), np.abs(alpha), np.abs(alpha), error, first,
+        signs, linear, alpha, signed, signed.copy(), *np.abs([alpha, alpha, alpha]), error, first,
         np.zeros(alpha.size + 2), drawn, np.full(block, -1, dtype=np.int64), np.zeros(block),
     )  # fmt: skip
 
@@ -170,6 +173,8 @@ def follow_step(state, sums, stretch, step, progress, block):
         most = max(most, state.drawn[i])
         moves = moves or abs(increment) > 0.0
         state.alpha[i] = value
+        if abs(value) < np.inf:
+            state.largest[i] = max(state.largest[i], abs(value))
         state.signed[i] = state.signs[i] * value
         state.moved[i] += size
         state.increment_error[i] += error
@@ -186,7 +191,8 @@ def end_window(state, draws):
             i = draws[step, place]
             state.drawn[i] = 0
             state.increment_error[i] = 0.0
-            state.bounded[i] = state.moved[i] = abs(state.alpha[i])
+            state.moved[i] = abs(state.alpha[i])
+            state.bounded[i] = state.largest[i]
             state.start[i] = state.signed[i]
 
 

@@ -48,6 +48,8 @@ class RunWindow:
         Iterations per window of the run; 0 where the window is one of its own length.
     before : (ndarray, shape (m,), and ndarray of int, shape (s, b)), or None
         The run's a at the start of the window before, and the blocks drawn in that, where recorded.
+    largest : ndarray, shape (m,), or None
+        The largest |a| that the run recorded until its start; |a| there, if absent.
     """
 
     window: Window
@@ -57,6 +59,15 @@ class RunWindow:
     weights: np.ndarray | None = None
     s: int = 0
     before: tuple[np.ndarray, np.ndarray] | None = None
+    largest: np.ndarray | None = None
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """What first gradients are rounded beside, shape (m,).
+
+        One that is maintained was rounded when a was larger; maintained weights have a drift of their own.
+        """
+        return self.begin if self.largest is None or self.weights is not None else self.largest
 
     @property
     def windows(self) -> int:
@@ -112,7 +123,7 @@ def bounded(
     the coordinates where the window is small enough to propagate its errors one by one.
     """
     problem, declaration, places = case.problem, case.formulas, replay.places
-    start, steps, windows = window.begin, replay.steps, window.windows
+    start, steps, windows = window.sizes, replay.steps, window.windows
     rows, carried = rounding.rows, rounding.carried
     if isinstance(steps, SvmSteps):
         bound = svm_window_bound(

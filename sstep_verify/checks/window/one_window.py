@@ -82,7 +82,10 @@ class WindowReplays:
         if not (np.isfinite(begin).all() and (weights is None or np.isfinite(weights).all())):
             return self._spoiled_before(trajectory, window)
         before = self._before(trajectory, window)
-        recorded = RunWindow(window, begin, end, draws, weights, trajectory.s, before)
+        so_far = trajectory.alphas[trajectory.iterations <= window.begin]
+        # A number that is not finite failed where it was stored, and no size is taken from it.
+        largest = np.abs(np.where(np.isfinite(so_far), so_far, 0.0)).max(axis=0)
+        recorded = RunWindow(window, begin, end, draws, weights, trajectory.s, before, largest)
         if not np.isfinite(end).all():
             return self._not_finite(recorded, window)
         moved = moved_undrawn(window, begin, end, draws, apart=case.formulas.level < 2)
