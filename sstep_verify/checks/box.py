@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from sstep_verify.bounds.box import box_bounds
+from sstep_verify.bounds.step.clip import clip_constants, entry_errors
 from sstep_verify.checks.shared.case import Case, Check, plain_run
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.final_vector import notes, written_with
@@ -25,8 +26,10 @@ from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import LOWER, UPPER
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.rows import largest_sample_sizes
+from sstep_verify.rounding.sums import NOT_FACTORED, Factored
 from sstep_verify.trajectory import GIVEN, Trajectory
 from sstep_verify.verdict import SEEN, Place, Status, Term, Verdict, Why
 
@@ -122,19 +125,30 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
 
 
 def _beyond(case: Case, alpha: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """How far outside the box the unclipped minimisers of some coordinates lie at least."""
-    problem, loss = case.problem, case.problem.hinge
-    rows, here, size = kernel_entries(problem, case.formulas, places), alpha[places], np.abs(alpha)
+    """How far outside the box a solver's unclipped values of some coordinates lie at least.
+
+    Each is that of a step from alpha, whose rounding may hide what an exact step would show
+    (sstep_verify/bounds/step/clip.py).
+    """
+    problem, loss, declared = case.problem, case.problem.hinge, case.formulas
+    rows, here, size = kernel_entries(problem, declared, places), alpha[places], np.abs(alpha)
+    factored = Factored(problem.features, *largest_sample_sizes(problem)) if rows.factored else NOT_FACTORED
+    constants = clip_constants(declared, problem.samples, problem.samples, 1, problem.dual, factored)
+    sizes, errors = entry_errors(rows)
+    diagonal = np.arange(places.size), places
     # Entries that may overflow promise nothing of the unclipped value.
     known = np.isfinite(rows.magnitude).all(axis=1)
     with np.errstate(all="ignore"):
-        curvature = rows.values[np.arange(places.size), places] + loss.shift
+        curvature = rows.values[diagonal] + loss.shift
         slope = problem.targets[places] * (rows.values @ (problem.targets * alpha)) - 1 + loss.shift * here
-        terms = rows.magnitude @ size + 1.0 + loss.shift * np.abs(here)
-        error = rows.judge_error @ size + gamma(problem.samples + 8, unit_roundoff("float64")) * terms
-        step = (np.abs(slope) - error * OUTWARD) / (curvature * OUTWARD)
-        room = np.where(slope > 0, here, loss.upper - here)
-        beyond = np.nan_to_num((step - np.maximum(room, 0.0)) / OUTWARD, nan=0.0, posinf=np.inf)
+        error = constants.sums.longest * (sizes @ size + 1.0 + loss.shift * np.abs(here)) + errors @ size
+        error += constants.sums.underflow
+        off = errors[diagonal] + constants.curvature * curvature + constants.underflow_error
+        quotient = (np.abs(slope) - error * OUTWARD) / ((curvature + off) * OUTWARD)
+        step = quotient * (1.0 - constants.quotient) - constants.underflow_error
+        room = np.maximum(np.where(slope > 0, here, loss.upper - here), 0.0)
+        beyond = (step - room) * (1.0 - constants.quotient) / OUTWARD
+        beyond = np.nan_to_num(beyond, nan=0.0, posinf=np.inf)
     # No curvature: without the clip the step is infinite.
     beyond = np.where(curvature == 0.0, np.inf, np.maximum(beyond, 0.0))
     return np.where(known, beyond, 0.0)
