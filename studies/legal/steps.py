@@ -100,8 +100,8 @@ class Steps:
                     return np.full(self.problem.samples, np.nan), steps
                 for i, value, theta in zip(block, step.values, step.increments, strict=True):
                     moves.append((i, theta))
-                    if carried is not None and updated:
-                        carried.add(i, theta)
+                    if carried is not None:
+                        carried.add(i, theta, own=not updated)
                     a[i] = value
                 steps.append(step.values)
             if carried is not None and not updated:
@@ -150,7 +150,9 @@ class Steps:
         if carried is None:
             products = self._products(i, start, moves)
         elif carried.name == "weights":
-            products = list(self.signs[i] * (self.data[i] * carried.values)), []
+            own_moves = [] if self.drawn.planted.kernel else [theta for j, theta in moves if j == i]
+            corrections = [self.matrix[i, i] * theta for theta in own_moves]
+            products = list(self.signs[i] * (self.data[i] * carried.values)), corrections
         else:
             return carried.values[i]
         if self.problem.is_svm:
@@ -231,8 +233,12 @@ class Carried:
             terms[k] += [constant, *([self._own * alpha[k]] if self._own else [])]
         self.values = np.array([self._sums.add(one) for one in terms], dtype=self._rows.dtype)
 
-    def add(self, i: int, increment: Any) -> None:
-        """Let a_i grow by an increment."""
-        self.values = self.values + self._rows[i] * increment / self._over
+    def add(self, i: int, increment: Any, own: bool = False) -> None:
+        """Let a_i grow by an increment; with `own` only entry i sees it, of weights none does."""
+        moved = self._rows[i] * increment / self._over
+        if own:
+            seen = (np.arange(moved.size) == i) & (self.name != "weights")
+            moved = np.where(seen, moved, moved.dtype.type(0))
+        self.values = self.values + moved
         if self._own:
             self.values[i] += self._own * increment
