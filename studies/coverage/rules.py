@@ -167,6 +167,12 @@ REQUIRED = (
         ("claim-honesty",), {"exchange": others("exchange", *OWN_EXCHANGES)}, "its plain runs claim nothing"
     ),
     Requirement(("sstep-equals-classical",), {"s": others("s", "1")}, "compares with s = 1"),
+    Requirement(
+        ("metamorphic-exact",),
+        {"kernel": others("kernel", "polynomial")},
+        "a power of two does not commute with pow",
+        {"task": SVM},
+    ),
 )
 """All that is required."""
 

@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from sstep_verify.checks import metamorphic_exact
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import KNOWN, Declaration
@@ -37,6 +38,7 @@ from studies.coverage.table import (
     all_pairs,
     count_run,
     design,
+    drawn_row,
     numbers,
     pairs_of,
     wanted,
@@ -167,6 +169,19 @@ def test_reasons_are_of_checks_that_there_are():
     assert not left_for("kernel-entries", {"level": "2"})[1]
     assert left_for("step-replay", {"level": "0"})[1]
     assert not left_for("residual-gap", {"task": "krr", "update": "added"})[1]
+
+
+def test_reasons_of_metamorphic_exact_are_those_of_the_check():
+    """A K-SVM has no relation but by scaled data, which a polynomial kernel may raise by a library's pow."""
+    generator = np.random.Generator(np.random.PCG64(SEED))
+    for place in CROSSED:
+        task, kernel = place.split()
+        left, why = left_for("metamorphic-exact", {"task": task, "kernel": kernel})
+        row = drawn_row(
+            generator, left if not why else left_by(VALUES | {"task": (task,), "kernel": (kernel,)})[0]
+        )
+        case = planned(generator, row).case
+        assert bool(metamorphic_exact.CHECK.runs(case)) == (not why), place
 
 
 @pytest.mark.nightly
