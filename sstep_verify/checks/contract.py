@@ -113,17 +113,18 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
     promised = not beyond or any(finite_promised(case, runs[key][0]) for key in broken)
     planned, count = len(runs) * len(ITEMS), len(violations)
     filled = tuple(dict.fromkeys(name for run, _ in runs.values() for name in run.filled))
-    executed = planned - sum(len(run.filled) for run, _ in runs.values())
+    # A run that raised an error gave nothing back but that.
+    executed = sum(1 if run.raised else len(ITEMS) - len(run.filled) for run, _ in runs.values())
     steps = sum(asked.iterations for _, asked in runs.values())
-    why = Why.FILLED_IN if steps else Why.NO_STEPS
     # One item of each run shows either defect, where the run makes a step.
-    made = [LENGTH not in run.filled for run, asked in runs.values() if asked.iterations]
-    stated = sum(LENGTH not in run.filled for run, _ in runs.values())
+    back = [(run, asked) for run, asked in runs.values() if not run.raised]
+    made = [LENGTH not in run.filled for run, asked in back if asked.iterations]
+    stated = sum(LENGTH not in run.filled for run, _ in back)
+    none = Why.NONE_DECIDED if not back else Why.NO_STEPS
+    why = Why.FILLED_IN if back and steps else none
     terms = (
         planted_term("a stated length that is short", sum(made), 0.0, len(runs), stated, why, sum(made)),
-        planted_term(
-            "a value that is not finite", len(made), 0.0, len(runs), len(runs), Why.NO_STEPS, len(made)
-        ),
+        planted_term("a value that is not finite", len(made), 0.0, len(runs), len(back), none, len(made)),
     )
     first = next((runs[one.run][0] for one in violations if one.item == FINITE), None)
     step = _step_not_finite(case, first) if first is not None else None

@@ -319,7 +319,7 @@ def first_line(verdict: Verdict) -> str:
     if verdict.violations:
         # Where numbers may leave the range of the precision, a violation need not be a failure.
         why = "" if verdict.why is None else f"{NO_FAILURE} {WHY[verdict.why]}"
-        return " ".join([*map(_raised, verdict.raised[:1]), *_violated(verdict), *filter(None, (why,))])
+        return " ".join([*_all_raised(verdict), *_violated(verdict), *filter(None, (why,))])
     nothing = not verdict.executed and verdict.why in (Why.NO_STEPS, Why.NO_BOUND)
     if verdict.why in TERM_WHY and not nothing and any(not term.seen for term in verdict.terms):
         hidden = [term for term in verdict.terms if not term.seen]
@@ -575,6 +575,14 @@ def _raised(error: RunError) -> str:
         return f"Run {error.run}: {error.message}."
     kind = f"{error.kind}: " if error.kind else ""
     return f"Run {error.run}: the solver raised {kind}{error.message}."
+
+
+def _all_raised(verdict: Verdict) -> Iterator[str]:
+    """The error of the first run that raised one, and how many more did."""
+    yield from map(_raised, verdict.raised[:1])
+    if more := verdict.raised[1:]:
+        alike = len({(one.kind, one.message) for one in verdict.raised}) == 1
+        yield f"{counted(len(more), 'more run')} {'likewise' if alike else 'ended in an error'}."
 
 
 def _violated(verdict: Verdict) -> Iterator[str]:

@@ -56,6 +56,20 @@ def test_no_item_that_an_adapter_fills_in_is_evidence(seed, log, function):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_a_run_that_gave_nothing_back_has_no_value_that_was_compared(seed):
+    problem, stream = drawn(seed, ("svm-l1", "krr")[seed % 2])
+
+    def raises(problem, blocks, s, a0):
+        raise ValueError("no more")
+
+    contract, terms = by_check(judge(callable_of(function=raises), problem, stream, s=5))["contract"]
+    assert contract.status is Status.FAIL
+    assert contract.executed == contract.coverage.judged == len(contract.raised)
+    for term in terms.values():
+        assert (term.decided, term.seen, term.why) == (0, 0, Why.NONE_DECIDED)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("declared", ["float32", "float64"])
 @pytest.mark.parametrize("returned", ["float16", "float32", "int64", "float64", "longdouble"])
 def test_the_type_is_that_in_which_a_came_back(seed, returned, declared):

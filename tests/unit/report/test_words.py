@@ -177,6 +177,16 @@ KINDS = {
         violations=(Violation("s=8", "stop reason", "exit code 3; its last words: no", "", "raised"),),
         raised=(RunError("s=8", "ProgramError", "exit code 3; its last words: no", True, (), ("a", "no")),),
     ),
+    "contract, all runs ended": verdict(
+        "contract", FAIL, 1.0, 0.0, requirement="S-2.7",
+        violations=[Violation(f"s={s}", "stop reason", "exit code 3", "", "raised") for s in (1, 4, 8)],
+        raised=[RunError(f"s={s}", "ProgramError", "exit code 3", True) for s in (1, 4, 8)],
+    ),
+    "contract, runs ended in several ways": verdict(
+        "contract", FAIL, 1.0, 0.0, requirement="S-2.7",
+        violations=[Violation(f"s={s}", "stop reason", f"exit code {s}", "", "raised") for s in (1, 4)],
+        raised=[RunError(f"s={s}", "ProgramError", f"exit code {s}", True) for s in (1, 4)],
+    ),
     "contract, passed": verdict(
         "contract", PASS, 0.0, 0.0, coverage=Coverage("run", 8, 8),
         notes=(Note(NoteKind.UNPROVED, ("count of words",)),),
