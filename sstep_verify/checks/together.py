@@ -68,7 +68,7 @@ def _related(verdict: Verdict, verdicts: Sequence[Verdict]) -> Verdict:
             notes=(*verdict.notes, Note(NoteKind.SEE, (failed.check, failed.s))),
         )
     passed = {one.s for one in of_steps if one.status is Status.PASS}
-    if passed.issuperset(compared):
+    if passed.issuperset(compared) or verdict.status not in (Status.PASS, Status.FAIL):
         return verdict
     return replace(verdict, notes=(*verdict.notes, Note(NoteKind.DECIDES)))
 
