@@ -218,7 +218,7 @@ def profile_of(
         definition,
         name=f"{stem}-{profile}",
         title=f"{name}: profile {profile}",
-        description=f"Solver under test: {name}. {_part(chosen)}{definition.description}",
+        description=f"Solver under test: {name}. {_part(chosen, program)}{definition.description}",
         families=families,
         command=command,
         cut=Chosen(profile, chosen),
@@ -226,11 +226,21 @@ def profile_of(
     return seeded(made, chosen.seed)
 
 
-def _part(chosen: Selection) -> str:
-    """What stands before the description of a profile of which a part alone was asked for."""
-    cut = {"tasks": chosen.tasks, "kernels": chosen.kernels, "data": chosen.data, "s": chosen.s}
-    named = [name for name, value in cut.items() if value]
-    return f"A part of the profile, chosen by {' and '.join(named)}; the whole is: " if named else ""
+def _part(chosen: Selection, program: ProgramFile | None) -> str:
+    """What stands before the description of a profile of which a part, or something else, is run."""
+    cut = {"tasks": chosen.tasks, "kernels": chosen.kernels}
+    own = program is not None and bool(program.fixed or program.program.s or program.carries)
+    given = {
+        "the data given": chosen.data,
+        "the s given": chosen.s,
+        "what the program has fixed": own,
+    }
+    part, other = (" and ".join(name for name, value in of.items() if value) for of in (cut, given))
+    if not (part or other):
+        return ""
+    words = f"A part of the profile, chosen by {part}" if part else "The profile"
+    words += f", with {other} instead of its own" * bool(other)
+    return f"{words}; as shipped it is: "
 
 
 def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:

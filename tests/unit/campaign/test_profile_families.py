@@ -55,13 +55,25 @@ def test_every_profile_can_be_asked_of_every_kind_of_program(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
-        (Selection(), "Solver under test: s. A first answer"),
+        (Selection(), ""),
+        (Selection(tasks=("krr",), kernels=("rbf",)), "A part of the profile, chosen by tasks and kernels"),
+        (Selection(s=(7,)), "The profile, with the s given instead of its own"),
         (
-            Selection(tasks=("svm-l1",), s=(7,)),
-            "Solver under test: s. A part of the profile, chosen by tasks and s; the whole is: A first answer",
+            Selection(tasks=("svm-l1",), data="breast_cancer"),
+            "A part of the profile, chosen by tasks, with the data given instead of its own",
         ),
     ],
 )
 def test_the_description_of_a_part_says_that_it_is_one(chosen, told):
     solver = CallableSolver(lambda problem, blocks, s, a0: a0, Declaration("s"))
-    assert profile_of("smoke", solver, chosen, "again").description.startswith(told)
+    words = f"Solver under test: s. {told}{'; as shipped it is: ' * bool(told)}A first answer"
+    assert profile_of("smoke", solver, chosen, "again").description.startswith(words)
+
+
+@pytest.mark.parametrize("fixed", ["", "[fixed]\noffset = 0.0\n"])
+def test_the_description_says_where_a_program_has_fixed_values(fixed, tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text(f'[program]\nname = "p"\ncommand = ["p", "{{dir}}"]\n{fixed}')
+    made = profile_of("smoke", read_program(str(path)), Selection(), "again")
+    told = "The profile, with what the program has fixed instead of its own; as shipped it is: "
+    assert made.description.startswith(f"Solver under test: p. {told * bool(fixed)}A first answer")
