@@ -331,8 +331,7 @@ def right_in_words(
         return []
     words = _in_groups(told, noun)
     words[0] = f"correct{' wherever judged' * wherever}: {words[0]}"
-    left = sum(len(same) for _, same in told[MOST_GROUPS:])
-    return words + ([f"{counted(left, 'other value')} of s on fewer"] if left else [])
+    return words
 
 
 def _groups(right: Mapping[str, Sequence[int]], noun: str) -> list[str]:
@@ -343,6 +342,7 @@ def _groups(right: Mapping[str, Sequence[int]], noun: str) -> list[str]:
 
 
 def _in_groups(told: Sequence[tuple[Any, Any]], noun: str) -> list[str]:
+    """The groups, and how many values of s there are beyond `MOST_GROUPS` of them."""
     words: list[str] = []
     equal = False
     for names, same in told[:MOST_GROUPS]:
@@ -352,4 +352,7 @@ def _in_groups(told: Sequence[tuple[Any, Any]], noun: str) -> list[str]:
             listed = "s = " * (not equal) + (f"{', '.join(most)} and {last}" if most else last)
         equal = listed[:3] != "s <"
         words.append(f"{listed} ({len(names) if words else counted(len(names), noun)})")
+    if left := told[MOST_GROUPS:]:
+        count = sum(len(same) for _, same in left)
+        words.append(f"{counted(count, 'other value')} of s (at most {len(left[0][0])} each)")
     return words

@@ -10,7 +10,7 @@ import pytest
 
 from sstep_verify.campaign.headline import MOST_GROUPS, headline, right_in_words, s_in_words
 from sstep_verify.quantities import KERNEL
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.verdict import Note, NoteKind, Status, Term, Verdict
 
 
 def _failed(case: str, check: str) -> Verdict:
@@ -99,7 +99,24 @@ def test_of_many_groups_the_last_are_counted():
     right = {str(name): list(range(1, name + 1)) for name in range(1, MOST_GROUPS + 4)}
     words = right_in_words(right)
     assert len(words) == MOST_GROUPS + 1
-    assert words[-1] == "3 other values of s on fewer"
+    # The values 9, 10 and 11 of s are correct on 3, 2 and 1 problems.
+    assert words[-1] == "3 other values of s (at most 3 each)"
+
+
+def test_no_value_of_s_without_observed_windows_is_left_out():
+    right = {str(name): list(range(1, name + 1)) for name in range(1, MOST_GROUPS + 4)}
+    noted = [
+        Verdict(
+            "window-replay", name, "p", s, 1, Status.PASS, 0.1, 0.1, 1.0, "absolute", 1, 1,
+            notes=(Note(NoteKind.UNOBSERVED),),
+        )
+        for name, values in right.items() for s in values
+    ]  # fmt: skip
+    cases = [
+        SimpleNamespace(id=name, problem=name, status="PASS", s=values, task="svm-l1", facts={})
+        for name, values in right.items()
+    ]
+    assert headline(cases, noted).endswith(", 3 other values of s (at most 3 each)")
 
 
 @pytest.mark.parametrize("seed", range(5))
