@@ -20,6 +20,9 @@ PREDICTED = "PREDICTED"
 NOTHING_RUN = "nothing was run: the vector was handed over"
 """Why the run of a vector ended that a solver left elsewhere."""
 
+NOTHING_BACK = "an error ended it, and nothing came back"
+"""Why a run ended whose solver raised an error, or whose program failed."""
+
 OF_A_RUN = (
     "solver", "solver_options", "exchange", "ranks", "index_stream", "s_not_replayed",
 )  # fmt: skip
@@ -30,12 +33,13 @@ OF_A_RUN = (
 class Run(Record):
     """One run of one solver: its s (1 is the classical method), iterations, and why it ended.
 
-    Such as "tolerance reached", "all iterations made, relative gap ...". `final` is the last value of
-    `measure`; wall time is in seconds.
+    Such as "tolerance reached", "all iterations made, relative gap ...". Of a run that an error ended how
+    many iterations it made is not known (None). `final` is the value of `measure` at its end, None where
+    alpha was not finite there; wall time is in seconds.
     """
 
     s: int
-    iterations: int
+    iterations: int | None
     stop: str
     seconds: float | None = None
     final: float | None = None

@@ -65,7 +65,8 @@ _READING = (
 EXPLANATIONS = {
     GAP: (
         "Duality gap over iterations",
-        "Primal minus dual value, divided by the reference optimum: a pure number. "
+        "Primal minus dual value, divided by the reference optimum: a pure number. Of an alpha outside its "
+        "box it is that of the nearest one inside. "
         f"One panel for each data set, kernel and C. {_READING}",
     ),
     ERROR: (

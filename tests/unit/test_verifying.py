@@ -16,6 +16,7 @@ from sstep_verify import (
     parametrize_with_checks,
     verify,
 )
+from sstep_verify.report.case import NOTHING_BACK
 
 RIGHT = ReferenceSolver("float64")
 
@@ -53,6 +54,29 @@ def test_a_wrong_solver_fails_and_leaves_what_judges_it_again(tmp_path):
     assert (
         json.loads((tmp_path / "report" / "results.json").read_text("utf-8"))["summary"]["exit_code"] == 1
     )
+
+
+@pytest.mark.parametrize("spoil", ["raises", "not finite"])
+def test_of_a_run_without_a_final_value_none_is_reported(spoil, tmp_path):
+    """Nor is it said that it made no iteration, where an error ended it halfway."""
+
+    def solve(problem, blocks, s, a0, log):
+        log[:] = 0.0
+        if spoil == "raises":
+            raise ValueError("no more")
+        log[-1] = np.nan
+        alpha = a0.copy()
+        alpha[blocks[-1]] = np.nan
+        return alpha
+
+    solver = CallableSolver(solve, Declaration("spoilt", log=True))
+    verify(solver, "smoke", tasks=["krr"], kernels=["rbf"], s=[2], out=tmp_path / "report")
+    results = json.loads((tmp_path / "report" / "results.json").read_text("utf-8"))
+    (run,) = results["cases"][0]["runs"]
+    assert run["final"] is None
+    assert (run["iterations"] is None) == (spoil == "raises")
+    assert (run["stop"] == NOTHING_BACK) == (spoil == "raises")
+    assert results["summary"]["steps"] == (run["iterations"] or 0)
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ class Verdicts(Kind):
             cases,
             verdicts,
             planned_cases=sum(len(unit.keys) for unit in units),
-            steps=sum(run.iterations for case in cases for run in case.runs),
+            steps=sum(run.iterations or 0 for case in cases for run in case.runs),
             too_few={outcome.case.id: outcome.too_few for outcome in state.outcomes},
             state=state,
         )

@@ -140,13 +140,14 @@ class Monitor:
     values: list[float] = field(default_factory=list)
     attainable: float = 0.0
     reason: str = ""
+    spoiled: bool = False
 
     def __call__(self, iteration: int, alpha: np.ndarray) -> bool:
         """Measure; True ends the run."""
         if iteration not in self.points or (self.samples and np.shape(alpha) != (self.samples,)):
             return False  # What has another shape is for the check contract to say.
         if not np.isfinite(alpha).all():
-            self.reason = f"a is not finite at iteration {iteration}"
+            self.spoiled, self.reason = True, f"a is not finite at iteration {iteration}"
             return True
         value, self.attainable = self.measure(alpha)
         self.iterations.append(iteration)
@@ -167,6 +168,11 @@ class Monitor:
             self(iteration, alpha)
         if iteration in self.iterations:
             self.reason = f"the solver's own tolerance reached, {self.name} = {self.values[-1]:.2g}"
+
+    @property
+    def last(self) -> float | None:
+        """The value of the last alpha measured; None where nothing was, or that alpha was not finite."""
+        return self.values[-1] if self.values and not self.spoiled else None
 
     def stop(self, made: int, asked: int) -> str:
         """Why the run ended, in words, which made so many of the iterations that it was asked for."""

@@ -28,7 +28,7 @@ from sstep_verify.measures import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.report import case as report
-from sstep_verify.report.case import NOTHING_RUN
+from sstep_verify.report.case import NOTHING_BACK, NOTHING_RUN
 from sstep_verify.runs import asked_of, make_run, unmade
 from sstep_verify.trajectory import GIVEN, OWN_RULE, Raised, Trajectory
 from sstep_verify.verdict import Verdict, Why
@@ -129,11 +129,13 @@ def make_runs(
                 monitor.close(trajectory.length, trajectory.final)
         keep(key, trajectory)
         attainable = max(attainable, monitor.attainable)
-        last = monitor.values[-1] if monitor.values else None
         stop = monitor.stop(trajectory.length, request.iterations)
         stop = NOTHING_RUN if trajectory.stopped == GIVEN else stop
+        made: int | None = trajectory.length
+        if trajectory.raised and not made:
+            stop, made = NOTHING_BACK, None
         name = solvers[""].declaration.name
-        runs.append(report.Run(request.s, trajectory.length, stop, seconds, last, reference.name, name))
+        runs.append(report.Run(request.s, made, stop, seconds, monitor.last, reference.name, name))
         if trajectory.stopped != GIVEN:
             series.append(
                 report.Series(reference.name, request.s, tuple(monitor.iterations), tuple(monitor.values))

@@ -48,6 +48,13 @@ def test_a_stalled_run_above_the_attainable_level_goes_on_to_its_cap():
     assert monitor.stop(39, 40) == "39 of 40 iterations made, relative gap 0.001"
 
 
+def test_the_last_value_is_none_where_alpha_is_not_finite():
+    monitor, _ = _run([1.0, 0.5], 0.0)
+    assert monitor.last == 0.5
+    assert monitor(3, np.full(1, np.nan))
+    assert monitor.last is None
+
+
 def test_other_iterations_are_not_measured():
     monitor = Monitor(frozenset({4}), lambda alpha: pytest.fail("measured"), 1e-8, "gap")
     assert monitor(3, ALPHA) is False
