@@ -129,12 +129,13 @@ def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     for case in cases:
         found = next(one for one in verdicts if one.case == case.id and one.check == ANSWER)
         name = "relative error" if case.task == "krr" else "gap over the optimal value"
-        # Of a vector that is not finite nothing is known.
-        over: Any = next((one for key, one in found.evidence.items() if key in OVER), [0.0, math.inf])
+        name += ", of the nearest vector in the box," * _has_note(found, NoteKind.MOVED)
+        over: Any = next((one for key, one in found.evidence.items() if key in OVER), None)
         optimum = _as_optimum(found) if found.status is Status.PASS else ""
         wrong = "not the optimum" if found.status is Status.FAIL else "outside its box"
         told = {Status.PASS: optimum, Status.FAIL: wrong, Status.VACUOUS: "vacuous"}
-        reached = f"{name} in {enclosed(*over)}"
+        # Of a vector that is not finite, or too large, nothing is known.
+        reached = f"{name} in {enclosed(*over)}" if over else f"no {name.partition(',')[0]} is known"
         words.append(f"{told.get(Status(case.status), 'undecided')}, {reached}")
     return "; ".join(words)
 

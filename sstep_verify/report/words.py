@@ -343,13 +343,16 @@ def first_line(verdict: Verdict) -> str:
         verb = "differs" if count == 1 else "differ"
         return f"{counted(count, COUNTED[verdict.units])} {verb}, allowed 0{first}."
     found = verdict.place.found if verdict.place else None
-    if found is not None and not math.isfinite(found):
-        return f"{where[:1].upper()}{where[1:]} is not finite."
+    if verdict.place is not None and found is not None and not math.isfinite(found):
+        named = _named(verdict, verdict.place)
+        return f"{named[:1].upper()}{named[1:]} is not finite: {found}."
     if verdict.check == "box" and verdict.measured == 0.0:
         return "No value is outside the box."
     if verdict.measured == verdict.bound == 0.0:
         return f"{where[:1].upper()}{where[1:]} agrees exactly." if where else "Agrees exactly."
     off = _off(verdict)
+    if verdict.check == "optimum" and where and math.isinf(verdict.measured):
+        return f"{where[:1].upper()}{where[1:]} is of a size that the optimum does not have."
     if verdict.check == "optimum":
         return f"{where[:1].upper()}{where[1:]} is {off}." if where else f"Measured {off}."
     if _is_of_another_value(verdict):
@@ -401,10 +404,15 @@ def place(verdict: Verdict) -> str:
     at = verdict.place
     if at is None:
         return ""
-    named = _NAMED.get(verdict.check, _alpha)(verdict, at)
+    named = _named(verdict, at)
     if at.found is not None and at.expected is not None:
         return f"{named} = {_value(at.found)} (expected {_value(at.expected)})"
     return f"{named} = {_value(at.found)}" if at.found is not None else named
+
+
+def _named(verdict: Verdict, at: Place) -> str:
+    """What decided a verdict, with its place and no value."""
+    return _NAMED.get(verdict.check, _alpha)(verdict, at)
 
 
 def _value(value: float) -> str:

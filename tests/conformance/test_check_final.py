@@ -117,6 +117,19 @@ def test_the_box_may_be_left_by_the_tolerance_times_C(run):
         assert found == codes
 
 
+@pytest.mark.parametrize("value", [np.nan, 1e300])
+@pytest.mark.parametrize("options", ["ridge", "svm"])
+def test_no_gap_is_told_of_a_vector_that_has_none(run, options, value):
+    vector = ridge() if options == "ridge" else svm()
+    vector[int(np.argmax(np.abs(vector)))] = value
+    code, told, _ = run(vector, *(RIDGE if options == "ridge" else SVM))
+    assert code == 1
+    assert "inf" not in told
+    inside = "gap over the optimal value, of the nearest vector in the box, in [" in told
+    assert inside == (options == "svm" and value == 1e300)
+    assert ("is known" in told) != inside
+
+
 def test_a_convention_is_named_and_undone(run):
     code, told, _ = run(ridge() / 0.1, *RIDGE)
     assert code == 1

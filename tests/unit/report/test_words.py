@@ -157,6 +157,15 @@ KINDS = {
         place=Place(0, 8, 3, found=0.2, expected=0.1, run="run data-up"),
     ),
     "optimum, passed": verdict("optimum", PASS, 2.9e-6, 7.8e-6, place=Place(item="gap")),
+    "optimum, not finite": verdict(
+        "optimum", FAIL, math.inf, 0.0, place=Place(coordinate=0, found=math.nan, item="largest entry"),
+    ),
+    "optimum, too large": verdict(
+        "optimum", FAIL, math.inf, 0.0, place=Place(coordinate=0, found=1e300, item="largest entry"),
+    ),
+    "step-replay, not finite": verdict(
+        "step-replay", FAIL, math.inf, 1.0, place=Place(1, 2, 20, found=math.inf, expected=0.5),
+    ),
     "optimum, read otherwise": verdict(
         "optimum", FAIL, 1.0, 1e-8, place=Place(item="gap"),
         notes=(Note(NoteKind.MOVED), Note(NoteKind.RELATIVE, (0.5, 1e-8))),
