@@ -89,14 +89,18 @@ def failures(results: Results) -> list[Failure]:
             alike.setdefault(key, []).append((case, wrong))
     return [
         Failure(
-            *key[:5],
+            check,
+            s,
+            causes,
+            readings,
+            requirement,
             [case for case, _ in members],
-            dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != key[0]),
-            any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == key[1]),
-            key[5],
+            dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != check),
+            any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == s),
+            expected,
             dict.fromkeys(name for case, _ in members for name in foreseen[case.id]),
         )
-        for key, members in alike.items()
+        for (check, s, causes, readings, requirement, expected), members in alike.items()
     ]
 
 
