@@ -88,7 +88,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         plain, after = trajectories[run_key(s)], trajectories.get(continued_key(s))
         verdict = _judge_run(case, s, plain, step_judge, between=between)
         if after is not None:
-            verdict = joined(verdict, case, plain, after, _judge_continued(case, after, step_judge))
+            finding = _judge_continued(case, after, step_judge)
+            verdict = joined(verdict, case, plain, after, finding, _origin(case))
         verdicts.append(verdict)
     return verdicts
 
@@ -99,6 +100,11 @@ def _judge_continued(case: Case, trajectory: Trajectory, step_judge: StepJudge) 
         return broken
     judged = step_judge.run(trajectory)
     return placed(judged, judged.worst) if judged.worst else unbounded(why=Why.NO_BOUND)
+
+
+def _origin(case: Case) -> str:
+    """The module that the bound of a step comes from."""
+    return "bounds/step/clip" if case.problem.is_svm else "bounds/step/residual"
 
 
 def _judge_run(
@@ -120,7 +126,7 @@ def _judge_run(
     exact = exact_steps(judged)
     terms = step_terms(judged, exact)
     fields |= {
-        "bound_origin": f"bounds/step/{'clip' if svm else 'residual'}",
+        "bound_origin": _origin(case),
         "executed": judged.decided,
         "terms": terms,
         "coverage": Coverage("step", judged.decided, length),
@@ -133,7 +139,7 @@ def _judge_run(
         from sstep_verify.checks.steps.causes import diagnosed
 
         # The verdict points to the first wrong step; its value and bound stay those of the worst, which
-        # `_worst` of report/words.py names where it is another.
+        # report/words.py names where it is another.
         worst = finding.window.end
         finding, found = diagnosed(finding, judged, between=between)
         other = hints_of_factorisation(judged, step_judge.oracle)

@@ -9,7 +9,7 @@ nothing is amplified, and no later window heals an error: a wrong correction ter
 Some windows are replayed so. sstep_verify/checks/window/choose.py chooses among those that the run
 recorded; the screen adds the first in which each event happens. All windows, or as many as
 fit, are screened in float64 as well; of a solver of level 0 or 1, the first ones. Three kinds of run are
-not screened: that of a solver that logs its steps, that of a K-SVM solver that adds its increments, and
+not screened: that of a solver whose log is kept, that of a K-SVM solver that adds its increments, and
 that with maintained weights. A screen (sstep_verify/checks/window/screen.py) passes windows and fails none,
 since its bound is wider by the judge's own error. A window beyond that bound is replayed, the largest ratio
 first, or it is INCONCLUSIVE.
@@ -83,9 +83,15 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         verdict = _judge_run(case, s, trajectories, replays, started, between=between)
         if started is not None:
             plain, after = trajectories[run_key(s)], trajectories[continued_key(s)]
-            verdict = joined(verdict, case, plain, after, started)
+            verdict = joined(verdict, case, plain, after, started, _origin(case, started.source))
         verdicts.append(verdict)
     return verdicts
+
+
+def _origin(case: Case, source: str) -> str:
+    """The module that the bound of a finding comes from, by what its window was compared with."""
+    exact = "bounds/window/svm" if case.problem.is_svm else "bounds/window/ridge"
+    return "bounds/screen" if source == SCREEN else exact
 
 
 def _started(
@@ -176,7 +182,6 @@ def _judge_run(
     if largest.place is None and largest.window.end:
         largest = replace(largest, place=Place(largest.window.begin, largest.window.end))
     flagged, svm = len(screened.flagged), case.problem.is_svm
-    origin = f"bounds/window/{'svm' if svm else 'ridge'}" if largest.source != SCREEN else "bounds/screen"
     seen = next(iter([*(finding for _, finding in screened.flagged), *within]), None)
     return verdict_from(
         ID,
@@ -184,7 +189,7 @@ def _judge_run(
         s,
         largest,
         units="absolute, largest coordinate" if svm else "M-norm, or largest coordinate",
-        bound_origin=origin,
+        bound_origin=_origin(case, largest.source),
         planned=planned,
         executed=len(judged),
         terms=terms,

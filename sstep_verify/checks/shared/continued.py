@@ -75,12 +75,12 @@ def continued_request(
 
 
 def joined(
-    verdict: Verdict, case: Case, plain: Trajectory, continued: Trajectory, finding: Finding
+    verdict: Verdict, case: Case, plain: Trajectory, continued: Trajectory, finding: Finding, origin: str
 ) -> Verdict:
     """The verdict on a plain run, joined with the finding on the run that was continued from it.
 
     What is wrong with the plain run is told first; where nothing is, the continued run decides. Of two that
-    pass the larger ratio is that of the verdict.
+    pass the larger ratio is that of the verdict. `origin` is where the finding's bound comes from.
     """
     begin = continued.start - plain.start
     if finding.decided and verdict.coverage is not None:
@@ -101,6 +101,7 @@ def joined(
             ratio=finding.ratio,
             measured=finding.measured,
             bound=finding.bound,
+            bound_origin=origin,
             place=replace(place, run=continued_key(verdict.s)),
             evidence=evidence,
         )
@@ -111,7 +112,7 @@ def joined(
         replace(finding, place=None),  # no step of the plain run
         place=replace(place, run=continued_key(verdict.s)),
         units=verdict.units,
-        bound_origin=verdict.bound_origin,
+        bound_origin=origin,
         planned=verdict.planned,
         executed=verdict.executed,
         terms=verdict.terms,

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from sstep_reference.arithmetic import Rational
 
-from sstep_verify.checks.shared.finding import Window
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.continued import joined
+from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.together import related
 from sstep_verify.checks.window.compare import RunWindow, resolution
 from sstep_verify.declaration import Declaration
@@ -14,8 +16,9 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.effects import acting
 from sstep_verify.oracle.replay import Replay
 from sstep_verify.oracle.window_ends import begun_window
-from sstep_verify.problems import Hinge, LinearKernel, Problem
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.quantities import KERNEL, RidgeSteps, SvmSteps
+from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
 
@@ -63,3 +66,28 @@ def test_a_relation_of_two_runs_is_not_decided_by_a_third():
         known = steps | {wrong: verdict("step-replay", wrong, Status.FAIL)}
         (found,) = related([relation], [*known.values(), relation])
         assert found.status is status
+
+
+@pytest.mark.parametrize(("ratio", "origin"), [(0.5, "bounds/window/svm"), (0.01, "bounds/screen")])
+def test_the_origin_is_that_of_the_bound_whose_ratio_is_told(ratio, origin):
+    problem = Problem("two", np.eye(2), np.ones(2), LinearKernel(), Hinge(1.0))
+    case = Case("a", problem, IndexStream("uniform", 2, 1, 8), (2,), 8, Declaration("any"))
+    plain, after = (Trajectory(2, begin, np.array([0, 8 - begin]), np.zeros((2, 2))) for begin in (0, 4))
+    told = Verdict(
+        "window-replay",
+        "a",
+        "p",
+        2,
+        1,
+        Status.PASS,
+        0.1,
+        0.1,
+        1.0,
+        "absolute",
+        4,
+        4,
+        bound_origin="bounds/screen",
+    )
+    finding = Finding(ratio, ratio, 1.0, Window(0, 2))
+    found = joined(told, case, plain, after, finding, "bounds/window/svm")
+    assert (found.ratio, found.bound_origin) == (max(ratio, 0.1), origin)
