@@ -56,7 +56,7 @@ def judge(
         Iterations of the run; the whole stream if absent.
     checks : sequence of str, optional
         Ids of checks, as ``sstep-verify explain`` lists them. If absent: step-replay for a solver that
-        logs its steps, where these can be judged in float64, trajectory for one of level 0, window-replay
+        logs its steps, up to 2^25 coordinates in all; trajectory for one of level 0; window-replay
         otherwise, with residual-gap where weights are declared. The check contract always comes first.
     oracle : {"arb", "mpmath"}
         What computes exact values: balls of Arb, which enclose them, or mpmath, which evaluates them at

@@ -118,7 +118,7 @@ def quantities_of(task: str, update: str, s: int, block: int) -> tuple[Quantity,
 
 
 def required_quantities(s: int) -> tuple[str, ...]:
-    """Quantities without which a verdict on a run of this s is VACUOUS."""
+    """Quantities that a run of this s must have shown, or its PASS becomes VACUOUS."""
     return (STALE, CURVATURE, KERNEL) if s > 1 else (STALE, CURVATURE)
 
 

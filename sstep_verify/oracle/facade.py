@@ -196,7 +196,7 @@ class Oracle:
     def trajectory(
         self, problem: Problem, stream: IndexStream, iterations: int, at: Iterable[int]
     ) -> EnclosedTrajectory:
-        """The same of a stream from zero; InputError where it, or an iteration, does not fit."""
+        """Enclose a trajectory that begins at zero; InputError if stream or iteration does not fit."""
         wanted = tuple(at)
         RunRequest(problem, stream, 1, iterations, record=wanted)  # Refuses what does not fit.
         return self.enclosed(problem, np.zeros(problem.samples), stream.blocks(0, iterations), wanted)

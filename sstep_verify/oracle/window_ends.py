@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sstep_reference.arithmetic import Balls  # the packages in reference/sstep_reference/
+from sstep_reference.arithmetic import Balls  # the package in reference/
 from sstep_reference.kernels import Columns
 
 from sstep_verify.errors import OracleDisagreementError

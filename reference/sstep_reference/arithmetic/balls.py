@@ -140,7 +140,8 @@ class Balls(Arithmetic):
         """Enclosure of ``min(max(value, lower), upper)``.
 
         The clip is continuous, so a ball that straddles an end needs no decision: the result is the
-        union of both cases. An indeterminate value is enclosed by the whole interval.
+        union of both cases. An indeterminate value is enclosed by the whole
+        interval, and stays as it is where there is no upper end.
         """
         with self.working():
             if not value.is_finite():

@@ -19,11 +19,11 @@ entries of a at the window's start and q earlier steps of the window that may ha
     |g^ - g| <= gamma_k (sum |K_il| |a_l| + sum_t |K(i, i_t)| |theta_t| + 1 + omega |a_i|)
                 + sum delta_il |a_l| + sum_t delta(i, i_t) |theta_t|,   k = p + q + 6 + r,
 
-r = 0 where omega = 0 or i was drawn at most once before, else one less than how often: omega may multiply
-each of these increments by itself. The terms are p products, q corrections, the constant, omega times the
-stale a_i and r + 1 of its increments: p + q + r + 2 additions, the product, the difference that an
-increment is, omega's own rounding, and one to spare. The quotient, the curvature ``eta = K_ii + omega`` and
-the subtraction add their roundings.
+r = 0 where omega = 0 or i was drawn at most once before, else one less than how often (`State.drawn`):
+omega may multiply each of these increments by itself. The terms are p products, q corrections, the
+constant, omega times the stale a_i and r + 1 of its increments: p + q + r + 2 additions, the product, the
+difference that an increment is, omega's own rounding, and one to spare. The quotient, the curvature ``eta =
+K_ii + omega`` and the subtraction add their roundings.
 Where w is maintained, the stale products are its terms and a correction rounds in its product, its sum and
 its own shift's (rounding/right_hand_side.py). With the linear kernel the products may be formed from the
 samples, ``<x_i, A'(y a) + sum_t y_t theta_t x_t>``: then k is larger by n and ``|x_i|'|x_l|`` takes the
@@ -159,7 +159,7 @@ class State(NamedTuple):
     moved, rounded : ndarray, shape (c,)
         Since then, sums of the sizes of the increments and of the roundings of stored sums.
     drawn : ndarray of int64, shape (c,)
-        How often each was drawn in the window (r).
+        How often each was drawn in the window before the step.
     carried_size, carried_error : ndarray, shape (c,)
         Size and error of a first gradient that is carried.
     coefficients : ndarray, shape (c, k)
@@ -190,7 +190,7 @@ class State(NamedTuple):
 
 
 def new_state(now, reach, sample, row, symbols):
-    """The state of a run before its first window, with room for what every window fills in, (m,) both."""
+    """The state of a run before its first window. Every window fills `now` and `reach`, shape (m,) each."""
     count = sample.size
     return State(
         now, reach, sample, row, np.zeros(count), np.zeros(count),

@@ -35,10 +35,12 @@ WEIGHT, AMPLIFICATION = 0, 1
 class Formed(NamedTuple):
     """What a step on coordinate i forms before it divides and clips, and how far that may be off.
 
-    Two programs make the step: the judge, in float64, and the solver. Both form the gradient, a sum of
-    products, and divide it by the curvature ``eta = K_ii + omega``. For example, of ``K_i = (2, 1)``,
-    ``y alpha = (0.5, 1)`` and i = 0 the product is 2, and the sizes of its terms add up to 2 as well; an
-    error of at most 1e-16 of the other coordinate (its `radius`) makes a spread of 1e-16.
+    Two programs make the step: the judge, in float64, and the solver. Where the steps are compared with
+    exact ones, these replace the judge's, and its fields serve the screen alone. Both programs form the
+    gradient, a sum of products, and divide it by the curvature ``eta = K_ii + omega``. For example, of
+    ``K_i = (2, 1)``, ``y alpha = (0.5, 1)`` and i = 0 the product is 2, and the sizes of its terms add
+    up to 2 as well; an error of at most 1e-16 of the other coordinate (its `radius`) makes a spread of
+    1e-16.
 
     Parameters
     ----------

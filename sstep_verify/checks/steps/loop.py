@@ -85,9 +85,10 @@ def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
     )
     signed = signs * alpha if problem.is_svm else alpha
     error, first = np.zeros((2, alpha.size))
+    largest, moved, bounded = np.abs(alpha), np.abs(alpha), np.abs(alpha)
     drawn = np.zeros(alpha.size, dtype=np.int64)
     return State(
-        signs, linear, alpha, signed, signed.copy(), *np.abs([alpha, alpha, alpha]), error, first,
+        signs, linear, alpha, signed, signed.copy(), largest, moved, bounded, error, first,
         np.zeros(alpha.size + 2), drawn, np.full(block, -1, dtype=np.int64), np.zeros(block),
     )  # fmt: skip
 

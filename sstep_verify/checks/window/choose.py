@@ -179,7 +179,7 @@ class FloatWindow:
 
 
 def screenable(case: Case) -> bool:
-    """Whether the windows of a case can be screened: every step of a solver that logs is judged elsewhere.
+    """Whether the windows of a case can be screened: step-replay judges every step of a kept log.
 
     A window that begins with maintained weights is compared from these only.
     """

@@ -109,7 +109,7 @@ class Inner(NamedTuple):
 
 @singledispatch
 def entries_of(kernel: Kernel, inner: Inner, declaration: Declaration) -> tuple[KernelEntries, np.ndarray]:
-    """The same of a function of inner products: ``entries_of.register`` adds one."""
+    """What `sample_entries` returns, of a kernel that is a function of inner products."""
     raise TypeError(f"no bound is known for {kernel}: add one to entries_of")
 
 
