@@ -70,10 +70,14 @@ class Failure:
         return any(case.of_runs for case in self.cases)
 
 
+_Alike = tuple[str, int, tuple[str, ...], tuple[str, ...], str, bool]
+"""Check, s, causes, readings, requirement, and whether it was expected."""
+
+
 def failures(results: Results) -> list[Failure]:
     """The first failure of each case, alike ones together."""
     known = Expected.of(results)
-    alike: dict[tuple[Any, ...], list[tuple[Case, list[dict]]]] = {}
+    alike: dict[_Alike, list[tuple[Case, list[dict]]]] = {}
     foreseen: dict[str, list[str]] = {}
     for case in results.cases:
         every = [verdict for verdict in results.verdicts_of(case.id) if verdict["status"] == Status.FAIL]
