@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from sstep_verify.campaign.artefact import runs
 from sstep_verify.campaign.artefact.files import NEEDED, STREAM, hold_digests
 from sstep_verify.campaign.artefact.verdicts import REPLAY
-from sstep_verify.campaign.run import SEED, difference, digest
+from sstep_verify.campaign.run import SEED, asked_for, difference, digest
 from sstep_verify.errors import InputError, counted
 from sstep_verify.files import Output, claim, open_regular, write_text
 from sstep_verify.files.records import convert
@@ -281,9 +281,12 @@ def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, ob
             return
         why = why or (f"{other}; they were made by: {command}" if command else other)
     if why:
+        # No command brings other versions, or another state of a checkout, back.
+        way = "go on with the command that made them, " if why.startswith(asked_for()) else ""
+        way += "discard them by --force, or name another --out"
         raise InputError(
             f"{folder} holds {counted(len(there), 'finished problem')} that --resume cannot take: {why}. "
-            "Go on with the command that made them, discard them by --force, or name another --out"
+            f"{way[:1].upper()}{way[1:]}"
         )
 
 

@@ -36,6 +36,7 @@ CAMPAIGN = "content or path of the campaign file, or options that choose problem
 
 
 SEED = "seed of values and further s (--seed)"
+FOLDER = "folder of data (--data)"
 
 
 def identity(
@@ -50,13 +51,18 @@ def identity(
     return {
         SEED: definition.seed,
         CAMPAIGN: digest(repr(definition)),
-        "folder of data (--data)": str(directory) if directory else None,
+        FOLDER: str(directory) if directory else None,
         "version of sstep-verify": made["package"],
         "commit of the checkout": made["git"],
         "version of Python": made["python"],
         "version of a package": made["packages"],
         **(code or {}),
     }
+
+
+def asked_for() -> tuple[str, ...]:
+    """How a difference begins that another command makes, and not other versions."""
+    return tuple(f"other {name}" for name in (SEED, CAMPAIGN, FOLDER))
 
 
 def difference(found: Mapping[str, object], wanted: Mapping[str, object]) -> str:

@@ -138,3 +138,15 @@ def test_the_decorator_makes_a_test_of_each_problem(solver, check):
     else:
         with pytest.raises(FailedError, match="polynomial"):
             check(CallableSolver(lambda problem, *_: np.zeros(problem.samples), Declaration("reference")))
+
+
+def test_where_a_run_is_not_judged_no_comparison_is_said_to_be_planned(tmp_path):
+    def raises(problem, blocks, s, a0):
+        raise ValueError("no more")
+
+    solver = CallableSolver(raises, Declaration("raises"))
+    verify(solver, "smoke", tasks=["krr"], kernels=["rbf"], s=[2], out=tmp_path / "report")
+    results = json.loads((tmp_path / "report" / "results.json").read_text("utf-8"))
+    left = [one for one in results["verdicts"] if one["why"] == "prerequisite_failed"]
+    assert left
+    assert {(one["planned"], one["executed"]) for one in left} == {(0, 0)}

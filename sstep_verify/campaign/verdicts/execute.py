@@ -228,14 +228,14 @@ def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: b
     `same` says whether the runs that it compares took the same index stream.
     """
     if not same:
-        return [nothing_compared(check.id, case, s, 1, Why.DRAWS_DIFFER) for s in _judgeable(check, case)]
+        return [nothing_compared(check.id, case, s, 0, Why.DRAWS_DIFFER) for s in _judgeable(check, case)]
     sound, runs = sound_case(check, case, made.trajectories, made.broken), made.trajectories
     if not check.all_runs:
         runs = {key: run for key, run in runs.items() if key not in made.broken}
     found = verdicts_of(check, sound, runs, oracle) if sound is not None else []
     kept = sound.s_values if sound is not None else ()
     return found + [
-        nothing_compared(check.id, case, s, 1, Why.PREREQUISITE)
+        nothing_compared(check.id, case, s, 0, Why.PREREQUISITE)
         for s in _judgeable(check, case)
         if s not in kept
     ]

@@ -319,7 +319,7 @@ def not_kept(case: Case, checks: Sequence[str], declared: Declaration) -> list[V
     """
     exposing = replace(case, declaration=declared)
     return [
-        nothing_compared(check.id, case, s, 1, Why.NOT_KEPT)
+        nothing_compared(check.id, case, s, 0, Why.NOT_KEPT)
         for check in checks_of(checks)
         for s in case_of(check, case).s_values
         if check.applies(exposing, s) and check.affordable(exposing, s) and not check.applies(case, s)

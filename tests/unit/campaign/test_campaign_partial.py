@@ -82,8 +82,11 @@ def test_an_outcome_of_other_data_is_ignored_with_one_line(folder):
 def test_outcomes_of_another_campaign_are_refused_with_the_reason_and_stay(folder, common, words, asked):
     folder.interrupted(outcome("first"), outcome("second"))
     kept = sorted(folder.path.iterdir())
-    with pytest.raises(InputError, match=f"holds 2 finished problems .*cannot take: {words}.*--force"):
+    refused = f"holds 2 finished problems .*cannot take: {words}.*--force"
+    with pytest.raises(InputError, match=refused) as caught:
         folder.resumed(common, asked)
+    # The command that made them brings no other version back.
+    assert ("Go on with the command" in str(caught.value)) == (CAMPAIGN in common)
     assert sorted(folder.path.iterdir()) == kept
     assert set(folder.resumed()) == set(DATA)
 
