@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.errors import InputError, SstepVerifyError
+from sstep_verify.errors import InputError, SstepVerifyError, counted
 from sstep_verify.exchange import Exchanged
 from sstep_verify.files import read_whole, shortened
 from sstep_verify.files.records import build, decode
@@ -222,6 +222,8 @@ def _same(stated: bytes, proved: bytes, where: str) -> None:
         return
     pairs = enumerate(zip(stated, proved, strict=False))
     place = next((k for k, (x, y) in pairs if x != y), min(len(stated), len(proved)))
+    if place == len(stated):
+        raise VectorError(where, f"ends after {counted(place, 'byte')}, but {len(proved)} are due")
     here, there = (part[max(place - SHOWN, 0) : place + SHOWN] for part in (stated, proved))
     raise VectorError(
         where, f"differs at byte {place} (from 0) from what the problem gives: {here!r}, not {there!r}"

@@ -45,6 +45,14 @@ def test_what_differs_is_shown_beside_what_the_problem_gives(vectors):
     )
 
 
+def test_of_a_file_cut_short_its_length_is_told(vectors):
+    path = vectors / SHORTEST / "expected.bin"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-12])
+    told = f"expected.bin: ends after {len(whole) - 12} bytes, but {len(whole)} are due"
+    assert refusal(vectors).endswith(told)
+
+
 @pytest.mark.parametrize("name", layout.FILES)
 def test_a_missing_file_is_named(vectors, name):
     (vectors / SHORTEST / name).unlink()
