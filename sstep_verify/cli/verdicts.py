@@ -69,15 +69,16 @@ def number(value: object) -> str:
 
 def in_short(verdict: dict, claim: str) -> Iterator[str]:
     """Lines on one verdict, as ``Verdict.as_dict()`` has it, of a check with this claim."""
-    yield f"{verdict['status']}: {verdict['check']} on {verdict['case']}, s = {verdict['s']}"
     from sstep_verify.checks.contract import ID as CONTRACT
     from sstep_verify.checks.shared.final_vector import ALONE
 
+    alone = verdict["evidence"].get(ALONE, False)
+    s = "" if alone else f", s = {verdict['s']}"
+    yield f"{verdict['status']}: {verdict['check']} on {verdict['case']}{s}"
     if verdict["check"] == CONTRACT and verdict["status"] == "FAIL":
         yield filled(f"{NOT_COMPARED[bool(verdict['raised'])]}.")
         yield f"Claim\n{filled(claim)}\nReason\n{_lines(verdict['reason'])}"
         return
-    alone = verdict["evidence"].get(ALONE, False)
     means = MEANS | (OF_A_VECTOR if alone else {})
     nothing = verdict["status"] == "FAIL" and not verdict["executed"]
     yield filled(f"{CONTRADICTED if nothing else means[verdict['status']]}.")

@@ -103,6 +103,7 @@ def test_the_commands_of_a_wrong_vector_work(run):
     assert "Errors that this vector would have shown\n" in told
     code, explained, _ = command("explain", "--again", shlex.split(more)[-1])
     assert code == 1
+    assert "s = 1" not in told + explained
     assert f"with the vector: {again}\n" in explained
     assert command(*shlex.split(again)[1:])[0] == 1
 

@@ -166,8 +166,9 @@ def _judge_again(kept, as_json: bool) -> None:
         print_json(plain({**_head(kept), "stored": kept.verdicts, **new, **same}))
         sys.exit(rejudged.exit_code)
     for verdict in rejudged.verdicts:
+        of_run = "" if _is_of_a_vector(kept) else f", s = {verdict.s}, b = {verdict.block}"
         click.echo(
-            f"{verdict.status} {verdict.check} on {verdict.case}, s = {verdict.s}, b = {verdict.block}\n"
+            f"{verdict.status} {verdict.check} on {verdict.case}{of_run}\n"
             f"  ratio {verdict.ratio:.6g} = measured {verdict.measured:.6g} / bound {verdict.bound:.6g} "
             f"({verdict.units}); {verdict.executed} of {verdict.planned} comparisons"
         )
@@ -215,13 +216,17 @@ def _prove_again(folder: str, directory: str | None, jobs: int | None, as_json: 
     sys.exit(code)
 
 
-def _with(kept) -> str:
-    """How what was judged is made or read again, in words and as a command."""
+def _is_of_a_vector(kept) -> bool:
+    """Whether an artefact is of a vector that was handed over, which has no s and no blocks."""
     from sstep_verify.checks.shared.final_vector import ALONE
 
-    alone = any(verdict["evidence"].get(ALONE) for verdict in kept.verdicts)
+    return any(verdict["evidence"].get(ALONE) for verdict in kept.verdicts)
+
+
+def _with(kept) -> str:
+    """How what was judged is made or read again, in words and as a command."""
     command = kept.case.replay_command or "no command was kept"
-    return f"with the {'vector' if alone else 'solver'}: {command}"
+    return f"with the {'vector' if _is_of_a_vector(kept) else 'solver'}: {command}"
 
 
 def _head(kept) -> dict[str, object]:
