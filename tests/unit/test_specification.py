@@ -25,7 +25,8 @@ from sstep_verify.diagnosis.factors import M_ON_DIAGONAL, PARTS, ROWS
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.recurrence.mutants import CATALOGUE
 from sstep_verify.recurrence.mutation import TERMS, left_out
-from sstep_verify.specification import decided_by, of_verdict, specification, text_of
+from sstep_verify.specification import decided_by, of_verdict, specification, text_of, violated_by
+from sstep_verify.verdict import Defect
 
 ROOT = Path(__file__).parents[2]
 SENTENCES = specification().sentences
@@ -152,6 +153,23 @@ def test_the_order_is_that_of_the_signs_and_a_sentence_of_another_task_is_not_na
     assert of_verdict("no-such-check", "krr") == ()
     assert text_of("S-2.3") == "H iterations are H updates; the last window may be short."
     assert text_of("S-9.9") == ""
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_defects_that_violate_different_requirements_name_none(order):
+    def found(*defects, signs=(), **known):
+        return violated_by("step-replay", "krr", defects[::order], signs, **known)
+
+    one, again, other = (Defect((name,), None, (name,)) for name in ("S-3.6", "S-3.6", "S-3.5"))
+    both = Defect(("both",), None, ("S-3.5", "S-3.6"))
+    assert found(one) == found(one, again) == "S-3.6"
+    assert found(one, other) == found(one, other, again) == found(both) == ""
+    # Signs decide where defects do not, and then what the check claims.
+    signs = ("kernel-correction left out",)
+    assert found(one, other, signs=signs) == ""
+    assert found(one, signs=signs, certain=False) == "S-3.5"
+    assert found(one, certain=False) == "S-3.2"
+    assert found(one, certain=False, claimed=False) == ""
 
 
 def test_the_page_is_what_the_sentences_say():

@@ -247,6 +247,24 @@ def test_a_coordinate_that_moved_without_being_drawn_fails():
         assert hinted(verdict) == {HintKind.UNDRAWN_MOVED}
 
 
+@pytest.mark.parametrize("entry", range(3))
+def test_a_faulty_block_is_placed_at_the_coordinate_that_is_off(entry):
+    case, tested = small_case(Ridge(0.1), RBFKernel(0.1), block=3)
+    drawn, made = int(case.stream.blocks(74, 75)[0, entry]), []
+
+    def off(trajectory):
+        log, alphas = np.array(trajectory.log), np.array(trajectory.alphas)
+        made.append(log[-1, entry])
+        log[-1, entry] = alphas[-1, drawn] = log[-1, entry] + 1e-6
+        return replace(trajectory, log=log, alphas=alphas)
+
+    for verdict in judged(step_replay, case, tested, off).values():
+        assert verdict.status is Status.FAIL
+        assert (verdict.place.coordinate, verdict.place.end) == (drawn, 75)
+        assert verdict.place.found in [value + 1e-6 for value in made]
+        assert verdict.place.expected == pytest.approx(made[0], abs=1e-9)
+
+
 def test_a_value_changed_in_log_and_record_alike_fails():
     """The log leads to every recorded a; the step alone tells."""
 
