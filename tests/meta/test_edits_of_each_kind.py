@@ -121,6 +121,6 @@ def test_every_kind_has_its_edit_here():
     assert {edit.sort for edit in edits()} == set(KINDS)
 
 
-@pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.id)
-def test_the_catalogue_stands_in_the_solver_s_text(edit):
-    compile(edited_source(import_module(edit.module), [(edit.before, edit.after)]), edit.id, "exec")
+def test_the_catalogue_stands_in_the_solver_s_text():
+    for edit in edits():
+        compile(edited_source(import_module(edit.module), [(edit.before, edit.after)]), edit.id, "exec")

@@ -16,11 +16,11 @@ CASES = sorted({words for cases in TABLE["cases"].values() for words in cases})
 definition = functools.cache(read_definition)
 
 
-@pytest.mark.parametrize("mistake", TABLE["mistake"], ids=lambda one: f"{one['area']}, {one['name']}")
-def test_a_mistake_is_in_the_solver_s_text(mistake):
-    source = edited_source(import_module(mistake["module"]), [(mistake["before"], mistake["after"])])
-    compile(source, mistake["name"], "exec")
-    assert mistake["cases"] in TABLE["cases"]
+def test_a_mistake_is_in_the_solver_s_text():
+    for mistake in TABLE["mistake"]:
+        source = edited_source(import_module(mistake["module"]), [(mistake["before"], mistake["after"])])
+        compile(source, mistake["name"], "exec")
+        assert mistake["cases"] in TABLE["cases"], mistake["name"]
 
 
 @pytest.mark.parametrize("words", CASES)
