@@ -29,11 +29,11 @@ def part(communicator, watchdog):
         return rounds(communicator._comm, "" if fault == "late" else fault, int(guilty))
     watchdog.expect(LIMIT)  # announced
     communicator.barrier()
-    for seconds in (0.8, 1.5, 2.2):  # growing, to more than limit and announcement
+    for seconds in (1.0, 2.2):  # growing, to more than limit and announcement
         time.sleep(seconds * LIMIT if mine else 0.0)
         communicator.barrier()
     watchdog.expect(0.0)
-    for _ in range(4 if mine else 0):  # steps without a collective, for which the other rank waits
+    for _ in range(3 if mine else 0):  # steps without a collective, for which the other rank waits
         time.sleep(0.5 * LIMIT)
         watchdog.beat()
     return communicator.barrier()
