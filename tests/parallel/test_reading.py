@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import reading_ranks as ranks
 import scipy.sparse as sp
+from daily import crossed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -152,12 +153,10 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("size", [2, 3])
-@pytest.mark.parametrize("place", [0, 5, 11])
-@pytest.mark.parametrize("line", BAD.values(), ids=BAD)
-def test_a_bad_line_is_named_on_all_ranks_as_the_serial_reader_names_it(tmp_path, size, place, line):
+@pytest.mark.parametrize(("size", "place", "name"), crossed([2, 3], [0, 5, 11], BAD, of=3))
+def test_a_bad_line_is_named_on_all_ranks_as_the_serial_reader_names_it(tmp_path, size, place, name):
     lines = [b"1 1:1 2:3\n"] * 12
-    lines[place] = line
+    lines[place] = BAD[name]
     # A later fault, of the last rank's share, must not be the one that is named.
     path = write(tmp_path, b"# first\n" + b"".join(lines) + b"1 1:late\n")
     with pytest.raises(DataError) as serial:
@@ -222,9 +221,10 @@ def matrix_of(kind: str, samples: int, features: int) -> np.ndarray | sp.csr_arr
     return np.asfortranarray(dense) if kind == "fortran" else dense
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", ["dense", "fortran", "sparse"])
-@pytest.mark.parametrize("shape", [(7, 5), (1, 1), (9, 2), (3, 40)])
+@pytest.mark.parametrize(
+    ("size", "kind", "shape"),
+    crossed(SIZES, ["dense", "fortran", "sparse"], [(7, 5), (1, 1), (9, 2), (3, 40)], of=3),
+)
 def test_columns_of_a_matrix_of_the_first_rank_are_the_matrix(size, kind, shape):
     data, targets = matrix_of(kind, *shape), np.arange(shape[0], dtype=float)
     agree(run(size, ranks.load_given, data, targets), data, targets)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import solve_ranks as ranks_do
+from daily import crossed, some
 
 from sstep_verify.adapters.training import train_on_rank
 from sstep_verify.oracle.balls.objectives import exact_values
@@ -47,7 +48,7 @@ CASES = [
     for task, kernel in KERNEL_OF.items()
     for form in FORMS
 ]
-each_case = pytest.mark.parametrize(("size", "task", "kernel", "form"), CASES)
+each_case = pytest.mark.parametrize(("size", "task", "kernel", "form"), some(CASES, of=5))
 
 
 def problem_of(task: str, kernel: str, sparse: bool = False) -> Problem:
@@ -96,8 +97,7 @@ def test_a_resumed_run_ends_with_the_same_bits(size, task, kernel, form):
         assert len(later) == sum(other.iteration > place.iteration for other in places)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("form", "sparse"), crossed(FORMS, [False, True], of=2))
 def test_ranks_without_features_train_with_the_one_that_has_them(form, sparse):
     """None of them may end where it is given its columns: the others would wait for ever."""
     generator = np.random.default_rng(6)
@@ -133,10 +133,10 @@ def test_more_iterations_go_on_as_if_they_had_been_asked_for_at_once(size):
     np.testing.assert_array_equal(resumed.trajectory.final, at_once.trajectory.final)
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("task", LOSSES)
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("form", ["reduce-scatter", "all rows kept"])
+@pytest.mark.parametrize(
+    ("size", "task", "kernel", "form"),
+    crossed(SIZES, LOSSES, KERNELS, ["reduce-scatter", "all rows kept"], of=3),
+)
 def test_what_it_claims_of_itself_is_true(size, task, kernel, form):
     from sstep_verify.checks.recorded import claim_honesty
     from sstep_verify.checks.shared.case import Case, run_key
@@ -185,9 +185,7 @@ def test_collectives_of_measurements_are_counted_apart(size):
     assert result.monitoring == {"panel columns": 0, "collectives": 5, "words": 5 * words}
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("task", LOSSES)
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(("size", "task", "kernel"), crossed(SIZES, LOSSES, KERNELS, of=3))
 def test_ranks_state_the_same_truth_and_a_look_costs_what_is_said(size, task, kernel):
     alpha = np.zeros(SAMPLES)
     alpha[[2, 5, 11]] = 0.5
@@ -251,10 +249,10 @@ def test_a_rank_without_memory_for_a_measurement_is_named_on_all(size):
     assert caught.value.ranks == tuple(range(size))
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("task", ["svm-l1", "krr"])
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    ("size", "kernel", "task", "sparse"),
+    crossed(SIZES, KERNELS, ["svm-l1", "krr"], [False, True], of=3),
+)
 def test_predictions_are_the_kernel_with_the_new_samples(tmp_path, size, kernel, task, sparse):
     """Whole numbers of few bits: sums and products are exact in any order, and so are the distances."""
     generator = np.random.default_rng(8)
@@ -280,9 +278,7 @@ def test_predictions_are_the_kernel_with_the_new_samples(tmp_path, size, kernel,
         np.testing.assert_array_equal(targets, np.arange(9.0))
 
 
-@pytest.mark.parametrize("size", [1, 3])
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("size", "kernel", "sparse"), crossed([1, 3], KERNELS, [False, True], of=2))
 def test_features_that_were_not_trained_on_are_zero_there(tmp_path, size, kernel, sparse):
     """As training data widened by columns of zeros give it; 3, 4 and 5 keep every distance exact."""
     new = np.zeros((3, 2_000_000))
