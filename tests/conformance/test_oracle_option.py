@@ -80,7 +80,11 @@ def test_the_oracle_is_named_in_the_results_and_in_the_last_line():
     assert statuses[0] == statuses[1]
 
 
-def test_what_failed_is_judged_again_by_the_same_oracle(monkeypatch):
+@pytest.mark.parametrize("explained", [False, pytest.param(True, marks=pytest.mark.nightly)])
+def test_what_failed_is_judged_again_by_the_same_oracle(monkeypatch, request, explained):
+    """To look for a cause takes most of the time."""
+    if not explained:
+        request.getfixturevalue("unexplained")
     code, out, err = check("--oracle", "mpmath", "--out", "report", mistake="m dropped")
     assert code == 1, out + err
     failed = next(one for one in document("report")["verdicts"] if one["status"] == "FAIL")

@@ -72,7 +72,7 @@ if __name__ == "__main__":
                 verdicts = judge(tested, problem, stream, s=6, checks=checks)
                 found += [(one.check, str(one.status), one.ratio) for one in verdicts]
     for named in (solver.mine, "solver:mine", solver.wrong)[:WAYS]:
-        report = verify(named, "smoke", tasks=["svm-l1"], kernels=["rbf"], seed=1)
+        report = verify(named, "smoke", tasks=["svm-l1"], kernels=["rbf"], s=[4], seed=1)
         found.append((report.results.summary.exit_code, report.results.summary.steps_judged))
     assert state() == before
     print(json.dumps(found))
