@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_examples import start
+from daily import some
 from exchange_case import (
     CASES,
     SEED,
@@ -55,7 +56,7 @@ def excess(case: Case, trace: np.ndarray) -> Fraction:
     )
 
 
-@pytest.mark.parametrize(("case", "ranks"), WINDOWS)
+@pytest.mark.parametrize(("case", "ranks"), some(WINDOWS, of=5))
 def test_the_protocol_solver_stays_within_the_bound(tmp_path, solvers, case, ranks):
     folder = write_folder(tmp_path / "exchange", case)
     ended = start(ranks, solvers["right"], folder)

@@ -71,8 +71,8 @@ def judged(task: str, mistake: str) -> dict[str, Verdict]:
     ("task", "mistake", "item"),
     [
         ("svm-l1", "", ""),
-        ("krr", "", ""),
-        ("svm-l1", "labels inside", ""),
+        pytest.param("krr", "", "", marks=pytest.mark.nightly),
+        pytest.param("svm-l1", "labels inside", "", marks=pytest.mark.nightly),
         ("krr", "m dropped", ""),
         ("svm-l1", "final alone", "log"),
     ],

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from daily import crossed
 from judged import judged
 from sstep_reference import kernels as reference
 from sstep_reference.arithmetic import Balls
@@ -103,8 +104,11 @@ OWN_LOSS = runpy.run_path(str(EXAMPLES / "own_loss" / "epsilon_insensitive.py"))
 LOSSES = [Hinge(1.0), SquaredHinge(1.0), Ridge(0.1), OWN_LOSS(0.7, 0.2)]
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.task)
-@pytest.mark.parametrize("check", [step_replay, window_replay, trajectory], ids=lambda check: check.ID)
+@pytest.mark.parametrize(
+    ("loss", "check"),
+    crossed(LOSSES, [step_replay, window_replay, trajectory], of=3),
+    ids=lambda one: getattr(one, "ID", None) or one.task,
+)
 def test_every_loss_takes_it(example, loss, check):
     block = 2 if isinstance(loss, Ridge) else 1
     declared = Declaration("any", log=True, factorisation="lu")

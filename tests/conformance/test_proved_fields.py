@@ -115,7 +115,7 @@ def is_refused(report: Path) -> bool:
 @pytest.mark.parametrize(
     "where",
     [
-        pytest.param(one, marks=[pytest.mark.nightly] * (place % 4 > 0))
+        pytest.param(one, marks=[pytest.mark.nightly] * (place % 8 > 0))
         for place, one in enumerate(IN_RESULTS)
     ],
 )

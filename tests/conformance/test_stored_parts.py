@@ -124,7 +124,7 @@ def _folder(base, monkeypatch) -> Path:
 @pytest.mark.parametrize(
     ("name", "file", "told"),
     [
-        ("solver", "parts_mine.py", "code of parts_mine:solver"),
+        pytest.param("solver", "parts_mine.py", "code of parts_mine:solver", marks=pytest.mark.nightly),
         ("solver", "parts_late.py", "code of parts_mine:solver"),
         ("solver", "parts_package/deeper.py", "code of parts_mine:solver"),
         ("program", "program.py", "program program.py"),

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from daily import crossed
 from judged import judged, small_case
 from sstep_reference import kernels as reference
 
@@ -119,8 +120,13 @@ def registered() -> Iterator[None]:
 LOSSES = [Hinge(1.0), SquaredHinge(1.0), Ridge(0.5)]
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.task)
-@pytest.mark.parametrize("check", [window_replay, kernel_entries], ids=lambda check: check.ID)
+def named(one) -> str:
+    return getattr(one, "ID", None) or one.task
+
+
+@pytest.mark.parametrize(
+    ("loss", "check"), crossed(LOSSES, [window_replay, kernel_entries], of=2, first=0), ids=named
+)
 def test_a_kernel_of_ones_own_passes(check, loss):
     kernel = kernels.kernel_from("mixed", weight=0.25, sigma=3.0)
     case, tested = small_case(loss, kernel, block=2 if loss.task == "krr" else 1, samples=16)
@@ -128,8 +134,9 @@ def test_a_kernel_of_ones_own_passes(check, loss):
     assert {verdict.status for verdict in verdicts.values()} == {Status.PASS}
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.task)
-@pytest.mark.parametrize("check", [window_replay, kernel_entries], ids=lambda check: check.ID)
+@pytest.mark.parametrize(
+    ("loss", "check"), crossed(LOSSES, [window_replay, kernel_entries], of=2, first=1), ids=named
+)
 def test_a_mistake_in_it_fails(monkeypatch, check, loss):
     monkeypatch.setattr(
         Mixed,

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from daily import crossed
 
 from sstep_verify import Declaration, judge
 from sstep_verify.adapters import CallableSolver
@@ -47,8 +48,11 @@ def descent(off):
     return solve
 
 
-@pytest.mark.parametrize("kernel", [RBFKernel(0.5), PolynomialKernel(3, 1.0)], ids=lambda one: one.name)
-@pytest.mark.parametrize("off", [-3.0, 3.0])
+@pytest.mark.parametrize(
+    ("kernel", "off"),
+    crossed([RBFKernel(0.5), PolynomialKernel(3, 1.0)], [-3.0, 3.0], of=2),
+    ids=lambda one: getattr(one, "name", None),
+)
 def test_a_solver_that_promises_nothing_may_use_any_library(kernel, off):
     statuses = []
     for seed, loss in enumerate((Hinge(2.0), SquaredHinge(1.0), Hinge(0.5))):

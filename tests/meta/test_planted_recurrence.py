@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from daily import some
 from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference.arithmetic import Float
 from test_planted_production import ITERATIONS, KERNELS, LOSSES, SAMPLES, WIDTH, small_problem, stream_for
@@ -68,7 +69,9 @@ def test_the_recurrence_without_a_defect_is_green(task):
 REPLACED = IndexStream("mt19937", SAMPLES, 5, ITERATIONS, seed=7, replacement=True)
 
 
-@pytest.mark.parametrize("defect", [d for d in CATALOGUE if "krr" in d.tasks], ids=lambda d: d.name)
+@pytest.mark.parametrize(
+    "defect", some([d for d in CATALOGUE if "krr" in d.tasks], of=2), ids=lambda d: d.name
+)
 def test_with_replacement_a_catalogued_defect_is_red(defect):
     acting = [judged("krr", kernel, defect.mutation, REPLACED).red for kernel in KERNELS]
     assert all(acting) if defect.name not in SOMETIMES else any(acting)

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from checks.test_check_window_replay_quantities import with_mistake
+from daily import crossed
 from judged import hinted, judged, named, named_case
 
 from sstep_verify import judge
@@ -143,10 +144,16 @@ def in_some_windows(spoiled, problem, log=True):
     return CallableSolver(solve if log else without_log, way)
 
 
-@pytest.mark.parametrize("log", [True, False])
-@pytest.mark.parametrize("loss", [Ridge(0.5), Hinge(2.0)], ids=str)
 @pytest.mark.parametrize(
-    ("spoiled", "number"), [("features", "S-1.8"), ("correction", "S-3.5"), ("noise", "")]
+    ("loss", "log", "spoiled", "number"),
+    crossed(
+        [Ridge(0.5), Hinge(2.0)],
+        [True, False],
+        [("features", "S-1.8"), ("correction", "S-3.5"), ("noise", "")],
+        of=3,
+        flat=True,
+    ),
+    ids=str,
 )
 def test_a_defect_of_some_windows_names_its_requirement(loss, spoiled, number, log):
     labels = np.where(TARGETS > 0, 1.0, -1.0)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from daily import crossed
 from legal_runs import LONGEST, OWN, by_all_checks, by_window_and_steps
 
 from sstep_verify import CallableSolver, judge
@@ -111,8 +112,7 @@ def test_correct_runs_pass_at_every_block_size(block):
         assert found["step-replay", 4].executed == 30
 
 
-@pytest.mark.parametrize("weights", [0, 2])
-@pytest.mark.parametrize("block", [2, 4, 7])
+@pytest.mark.parametrize(("block", "weights"), crossed([2, 4, 7], [0, 2], of=2))
 def test_every_step_from_maintained_weights_is_judged(block, weights):
     update = "frozen" if block == 4 else "in-place"
     solver = LegalSolver(Declaration("w", update=update, weights=weights, log=True), "sequential")
@@ -153,8 +153,7 @@ def test_an_error_beyond_the_limit_of_its_quantity_fails(check, quantity, block)
 
 
 @pytest.mark.usefixtures("unexplained")
-@pytest.mark.parametrize("oracle", ["arb", "mpmath"])
-@pytest.mark.parametrize("factor", [1, 2])
+@pytest.mark.parametrize(("oracle", "factor"), crossed(["arb", "mpmath"], [1, 2], of=2))
 def test_both_oracles_judge_them_alike(oracle, factor):
     checks = ("step-replay", "window-replay", "trajectory")
     planted = replace(NONE, curvature=factor)
@@ -200,17 +199,21 @@ def buffered(seen):
     return solver
 
 
-@pytest.mark.parametrize("s", [1, 4, 7])
 @pytest.mark.parametrize(
-    ("seen", "check"),
-    [
-        ("values", "step-replay"),
-        ("products", "step-replay"),
-        ("values", "window-replay"),
-        ("products", "window-replay"),
-        ("stored", "window-replay"),
-        ("stored", "trajectory"),
-    ],
+    ("seen", "check", "s"),
+    crossed(
+        [
+            ("values", "step-replay"),
+            ("products", "step-replay"),
+            ("values", "window-replay"),
+            ("products", "window-replay"),
+            ("stored", "window-replay"),
+            ("stored", "trajectory"),
+        ],
+        [1, 4, 7],
+        of=3,
+        flat=True,
+    ),
 )
 def test_increments_that_a_buffered_addition_loses_are_named_at_every_s(seen, check, s):
     declared = Declaration(

@@ -105,7 +105,7 @@ def own_word(verdict: Verdict) -> bool:
 @pytest.mark.parametrize(
     ("case", "solver"),
     [
-        pytest.param(case, solver, marks=[pytest.mark.nightly] * ((place + 2 * turn) % 4 != 0))
+        pytest.param(case, solver, marks=[pytest.mark.nightly] * ((place + 4 * turn) % 8 != 0))
         for place, case in enumerate(CASES)
         for turn, solver in enumerate((ReferenceSolver, ProductionSolver))
     ],

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from daily import crossed
 from sstep_reference import Mpmath
 from sstep_reference.arithmetic import exact_fraction
 
@@ -74,8 +75,11 @@ def contradictions(problem: Problem, certificate: SvmCertificate) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("loss", [Hinge(1.0), SquaredHinge(10.0)], ids=["l1", "l2"])
-@pytest.mark.parametrize("kernel", [RBFKernel(0.7), PolynomialKernel(3)], ids=["rbf", "polynomial"])
+@pytest.mark.parametrize(
+    ("loss", "kernel"),
+    crossed([Hinge(1.0), SquaredHinge(10.0)], [RBFKernel(0.7), PolynomialKernel(3)], of=2),
+    ids=lambda one: getattr(one, "name", None) or one.task,
+)
 def test_mpmath_finds_the_certified_optimum(kernel, loss):
     problem = drawn(kernel, loss)
     certificate = certify(problem, DIGITS)

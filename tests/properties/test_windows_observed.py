@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from daily import crossed
 from small_solvers import callable_of, drawn
 
 from sstep_verify import judge, verify
@@ -14,8 +15,7 @@ SEEDS = [1, pytest.param(2, marks=pytest.mark.nightly)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("log", [False, True])
-@pytest.mark.parametrize("task", ["svm-l1", "krr"])
+@pytest.mark.parametrize(("log", "task"), crossed([False, True], ["svm-l1", "krr"], of=2))
 def test_a_solver_that_ignores_s_is_not_said_to_make_windows(seed, log, task):
     """Each of its steps is correct, and no number of it depends on s."""
     report = verify(callable_of(log=log, own_s=1), "smoke", tasks=[task], kernels=["polynomial"], seed=seed)

@@ -9,22 +9,30 @@ import pytest
 
 
 def some(values: Iterable, of: int, first: int = 0) -> list:
-    """Values, or tuples of them, of which every `of`-th from the `first` on is tried by day."""
-    return [
-        pytest.param(
-            *(value if isinstance(value, tuple) else (value,)),
-            marks=[pytest.mark.nightly] * ((place - first) % of != 0),
-        )
-        for place, value in enumerate(values)
-    ]
+    """Values, tuples of them or ``pytest.param``, of which every `of`-th from the `first` on is tried by day."""
+    return [_given(value, (place - first) % of == 0) for place, value in enumerate(values)]
 
 
-def crossed(*lists: Iterable, of: int, first: int = 0) -> list:
-    """Every combination, of which one in `of` is tried by day: each value of a list, with some of each other."""
+def _given(value, daily: bool):
+    marks = [] if daily else [pytest.mark.nightly]
+    if hasattr(value, "marks"):
+        return pytest.param(*value.values, marks=[*value.marks, *marks], id=value.id)
+    return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=marks)
+
+
+def crossed(*lists: Iterable, of: int, first: int = 0, flat: bool = False) -> list:
+    """Every combination, of which one in `of` is tried by day: each value of a list, with some of each other.
+
+    A tuple in a list is one value; where `flat`, its parts are values of parameters of their own.
+    """
     places = product(*(list(enumerate(values)) for values in lists))
     return [
         pytest.param(
-            *(value for _, value in combination),
+            *(
+                part
+                for _, value in combination
+                for part in (value if flat and isinstance(value, tuple) else (value,))
+            ),
             marks=[pytest.mark.nightly] * ((sum(place for place, _ in combination) - first) % of != 0),
         )
         for combination in places

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from daily import crossed
 from judged import judged, named, named_case
 from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference.arithmetic import Float
@@ -48,8 +49,9 @@ def test_a_bound_as_wide_as_the_box_is_vacuous_also_for_the_classical_method(s):
     assert verdict.why in (Why.WITHIN_BOUND, Why.NO_BOUND)
 
 
-@pytest.mark.parametrize(("loss", "block"), LOSSES)
-@pytest.mark.parametrize("update", ["in-place", "frozen"])
+@pytest.mark.parametrize(
+    ("loss", "block", "update"), crossed(LOSSES, ["in-place", "frozen"], of=2, flat=True)
+)
 def test_quantities_are_those_of_the_run(loss, block, update):
     verdicts = judged(window_replay, *named_case(loss, block=block, solver=ProductionSolver(update=update)))
     for s, verdict in verdicts.items():
@@ -95,13 +97,15 @@ def with_mistake(mistake: Mutation) -> CallableSolver:
     return CallableSolver(solve, declared)
 
 
-@pytest.mark.parametrize("turn", [0, *(pytest.param(one, marks=pytest.mark.nightly) for one in (1, 2, 3))])
+@pytest.mark.parametrize(
+    "turn", [0, *(pytest.param(one, marks=pytest.mark.nightly) for one in range(1, 8))]
+)
 @pytest.mark.parametrize(("loss", "block"), LOSSES)
 def test_the_mistake_that_was_made_is_named(loss, block, turn):
     names = [one.name for one in quantities_of(loss.task, "frozen", 4, block)]
     # An early draw moves a coordinate that its window does not draw, which is said instead.
     told = [mistake for mistake in mistakes(loss.task, names) if not (mistake.early or mistake.lose_tail)]
-    tried, red = told[turn::4], 0
+    tried, red = told[turn::8], 0
     for mistake in tried:
         # Far from the optimum, where most quantities act, and where 4 divides what is run.
         case, solver = named_case(

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from daily import crossed
 from judged import judged, named, named_case
 
 from sstep_verify.checks.recorded import kernel_entries as check
@@ -142,8 +143,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("difference", [False, True])
+@pytest.mark.parametrize(("name", "difference"), crossed(OTHERS, [False, True], of=2))
 def test_other_mistakes_are_not_told_by_the_exponent(name, difference):
     for verdict in verdicts_with(OTHERS[name], Hinge(0.5), difference, samples=16).values():
         assert verdict.status is Status.FAIL

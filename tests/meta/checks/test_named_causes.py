@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from checks.test_check_window_replay_quantities import with_mistake
-from daily import crossed
+from daily import crossed, some
 from judged import judged, named
 
 from sstep_verify.campaign.verdicts.measured import measuring_points
@@ -57,7 +57,7 @@ NIGHTLY_FROM_4 = [
 ]
 
 
-@pytest.mark.parametrize(("check", "seed"), crossed(CHECKS, range(8), of=2))
+@pytest.mark.parametrize(("check", "seed"), crossed(CHECKS, range(8), of=4))
 @pytest.mark.parametrize("turn", [0, pytest.param(3, marks=pytest.mark.nightly)])
 def test_where_s_1_is_right_a_mistake_of_the_correction_alone_is_named_and_the_one_made(check, seed, turn):
     task = drawn_case(seed, with_mistake(NONE)).problem.loss.task
@@ -91,7 +91,7 @@ def test_no_cause_is_named_of_a_right_run_on_another_stream(seed):
         assert named(verdict) == [], verdict.reason
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some(range(6), of=2))
 def test_no_cause_is_named_beyond_the_bound_of_a_single_coordinate(seed):
     """A run of a mistake is off in one small coordinate by far less than the bounds on large ones."""
     random = np.random.Generator(np.random.PCG64(seed))

@@ -34,7 +34,7 @@ READ = cache(read_definition)
 """A profile as its file says it, read once for all programs."""
 
 
-@pytest.mark.parametrize(("profile", "ranks"), crossed(PROFILES, [(1,), (1, 2)], of=2))
+@pytest.mark.parametrize(("profile", "ranks"), crossed(PROFILES, [(1,), (1, 2)], of=4))
 def test_every_profile_can_be_asked_of_every_kind_of_program(tmp_path, monkeypatch, profile, ranks):
     monkeypatch.setattr(of_program, "read_definition", READ)
     judged = 0

@@ -8,6 +8,7 @@ import model
 import model_fit
 import numpy as np
 import pytest
+from daily import crossed
 from model_cases import PLANTED, PROFILES, changed, planted_timings
 from model_fit import (
     CELL,
@@ -143,8 +144,7 @@ def near_and_far(residual=0.3):
     return even, np.full(len(even), residual), far
 
 
-@pytest.mark.parametrize("length", model_fit.LENGTHS)
-@pytest.mark.parametrize("stiffness", model_fit.STIFFNESSES)
+@pytest.mark.parametrize(("length", "stiffness"), crossed(model_fit.LENGTHS, model_fit.STIFFNESSES, of=2))
 def test_correction_is_none_far_away_and_on_other_data(length, stiffness):
     even, residuals, far = near_and_far()
     found = correction(even, residuals, length, stiffness)

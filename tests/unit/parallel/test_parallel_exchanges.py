@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from daily import crossed
 
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.solver.clock import PHASES
@@ -29,8 +30,10 @@ DATA = np.random.default_rng(0).integers(-3, 4, (SAMPLES, FEATURES)).astype(floa
 VECTOR = np.random.default_rng(1).integers(-9, 10, SAMPLES).astype(float)
 WINDOWS = [np.array([5, 0, 3]), np.array([2]), np.array([6, 4, 1, 0])]
 
-each_size = pytest.mark.parametrize("ranks", [1, 2, 3, 4, 7])
-each_storage = pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+SIZES = [1, 2, 3, 4, 7]
+STORAGE = [False, True]
+each_size = pytest.mark.parametrize("ranks", SIZES)
+each_storage = pytest.mark.parametrize("sparse", STORAGE, ids=["dense", "csr"])
 
 
 def exact_kernel(name: str) -> np.ndarray:
@@ -110,10 +113,9 @@ def test_allreduce_gives_all_ranks_whole_rows(ranks, sparse, name):
         assert called == ["allreduce"] * (setup + len(WINDOWS))
 
 
-@each_storage
-@each_size
-@pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("least", [1, SAMPLES + 1])
+@pytest.mark.parametrize(
+    ("ranks", "sparse", "name", "least"), crossed(SIZES, STORAGE, KERNELS, [1, SAMPLES + 1], of=3)
+)
 def test_reduce_scatter_gives_all_ranks_what_the_updates_need(ranks, sparse, name, least, monkeypatch):
     """By a product for each rank's samples, and by one for all that is put in order."""
     monkeypatch.setattr(exchange_module, "LEAST_BLOCK", least)
@@ -132,10 +134,10 @@ def test_reduce_scatter_gives_all_ranks_what_the_updates_need(ranks, sparse, nam
         assert called == setup + ["reduce_scatter", "allreduce"] * len(WINDOWS)
 
 
-@each_storage
-@each_size
-@pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("rbf", ["norm-expansion", "difference"])
+@pytest.mark.parametrize(
+    ("ranks", "sparse", "name", "rbf"),
+    crossed(SIZES, STORAGE, KERNELS, ["norm-expansion", "difference"], of=3),
+)
 def test_support_gives_all_ranks_what_the_updates_need(ranks, sparse, name, rbf):
     """Products with the samples where a is not 0 are products with all; those of two windows are due."""
     kernel = exact_kernel(name)

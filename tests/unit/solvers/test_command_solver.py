@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from daily import some
 
 from sstep_verify.adapters import command
 from sstep_verify.adapters.command import CommandSolver
@@ -259,7 +260,7 @@ SPOILT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SPOILT)
+@pytest.mark.parametrize("name", some(SPOILT, of=2))
 def test_files_and_lines_of_the_command_must_agree(name, written, tmp_path):
     spoilt, change, words = SPOILT[name]
     for file, parts in written["files"].items():

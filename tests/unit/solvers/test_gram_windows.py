@@ -7,6 +7,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from daily import crossed
 from plant import plant
 from production_runs import LOSSES
 
@@ -46,10 +47,17 @@ class Another(SelfCommunicator):
     """One process too, but nothing is known of it: windows go one by one."""
 
 
-@pytest.mark.parametrize("update", ["in-place", "frozen"])
-@pytest.mark.parametrize("s", S)
-@pytest.mark.parametrize(("task", "block"), [("svm-l1", 1), ("svm-l2", 1), ("krr", 1), ("krr", 3)])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    ("shape", "task", "block", "s", "update"),
+    crossed(
+        SHAPES,
+        [("svm-l1", 1), ("svm-l2", 1), ("krr", 1), ("krr", 3)],
+        S,
+        ["in-place", "frozen"],
+        of=3,
+        flat=True,
+    ),
+)
 def test_the_bits_are_those_of_window_by_window(shape, task, block, s, update):
     start = np.full(SHAPES[shape][0], 0.01)
     request = request_of(

@@ -9,6 +9,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from daily import crossed
 from sstep_reference import Rational, exact_fraction
 
 from sstep_verify.problems import (
@@ -164,11 +165,16 @@ def test_plain_python_and_compiled_agree_to_the_last_bit(task, update, keep_gram
     assert moved >= 5
 
 
-@pytest.mark.parametrize("s", [1, 3, 5])
-@pytest.mark.parametrize("features", [5, 20])
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize(
-    "kernel", [LinearKernel(), PolynomialKernel(3, 1.0), RBFKernel(0.25)], ids=lambda kernel: kernel.name
+    ("kernel", "storage", "features", "s"),
+    crossed(
+        [LinearKernel(), PolynomialKernel(3, 1.0), RBFKernel(0.25)],
+        [np.asarray, sp.csr_array],
+        [5, 20],
+        [1, 3, 5],
+        of=3,
+    ),
+    ids=lambda one: getattr(one, "name", None) or getattr(one, "__name__", None),
 )
 def test_long_blocks_step_by_step(kernel, storage, features, s):
     """A rank alone forms rows as they are drawn: as many, and the values of kept rows up to rounding."""

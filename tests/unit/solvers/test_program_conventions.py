@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from daily import some
 
 from sstep_verify import judge, verify
 from sstep_verify.adapters.program import ProgramSolver, read_program
@@ -102,7 +103,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, of=2))
 def test_a_convention_is_right_where_it_is_declared_and_kept(tmp_path, name):
     task, line, variables = CASES[name]
     declared = f"{PRINTED}[conventions]\n{line}\n"
@@ -114,12 +115,15 @@ def test_a_convention_is_right_where_it_is_declared_and_kept(tmp_path, name):
 
 @pytest.mark.parametrize(
     ("name", "kept"),
-    [
-        (name, kept)
-        for name in CASES
-        for kept in (True, False)
-        if not (kept and name in ("windows", "epochs"))
-    ],
+    some(
+        [
+            (name, kept)
+            for name in CASES
+            for kept in (True, False)
+            if not (kept and name in ("windows", "epochs"))
+        ],
+        of=3,
+    ),
 )
 def test_a_convention_that_is_not_declared_or_not_kept_fails(tmp_path, name, kept):
     task, line, variables = CASES[name]

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from daily import crossed
 
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver.communicator import SelfCommunicator
@@ -37,9 +38,9 @@ def trained(problem: Problem, iterations: int, tolerance: float, interval: int =
     return Training(problem, stream, settings, SelfCommunicator()).to_the_end()
 
 
-@pytest.mark.parametrize("task", LOSSES)
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("tolerance", [1e-12, 1e-15, 1e-16, 1e-18])
+@pytest.mark.parametrize(
+    ("task", "kernel", "tolerance"), crossed(LOSSES, KERNELS, [1e-12, 1e-15, 1e-16, 1e-18], of=3)
+)
 def test_what_stopped_does_not_get_there_in_ten_times_as_long(task, kernel, tolerance):
     """Where it does not stop, the tolerance is reached, or would be too near to tell."""
     for seed in range(2):

@@ -7,6 +7,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from daily import crossed
 from sstep_reference.arithmetic import Float
 from vector_cases import EVERY_KIND, made, outside, states_of
 
@@ -32,9 +33,10 @@ def planted(request, mutation, precision: str) -> dict[int, np.ndarray]:
     return {end: np.array([float(value) for value in state]) for end, state in states.items()}
 
 
-@pytest.mark.parametrize("number", EVERY_KIND)
-@pytest.mark.parametrize("form", ["sstep", "classical"])
-@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize(
+    ("number", "form", "precision"),
+    crossed(EVERY_KIND, ["sstep", "classical"], ["float64", "float32"], of=2),
+)
 def test_the_reference_lies_within_the_bounds(number, form, precision):
     request, _, expected = made(number)
     solver = ReferenceSolver(precision, form)
@@ -49,8 +51,7 @@ def test_the_production_solver_lies_within_the_bounds(number):
         assert outside(expected, states_of(ProductionSolver(**options).run(request))) == 0
 
 
-@pytest.mark.parametrize("number", EVERY_KIND)
-@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize(("number", "precision"), crossed(EVERY_KIND, ["float64", "float32"], of=2))
 def test_a_planted_mistake_lies_outside_wherever_it_is_flagged(number, precision):
     request, _, expected = made(number)
     assert outside(expected, planted(request, NONE, precision), precision) == 0

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from daily import crossed
 from hypothesis import given
 from hypothesis import strategies as st
 from svmlight_texts import COMPRESS, GOOD, fault_of, write
@@ -67,9 +68,9 @@ BAD_LINES = {
 }
 
 
-@pytest.mark.parametrize("suffix", svmlight.SUFFIXES)
-@pytest.mark.parametrize(("line", "value"), BAD_LINES.values(), ids=BAD_LINES)
-def test_a_bad_line_is_named_with_file_line_and_value(tmp_path, suffix, line, value):
+@pytest.mark.parametrize(("suffix", "name"), crossed(svmlight.SUFFIXES, BAD_LINES, of=3))
+def test_a_bad_line_is_named_with_file_line_and_value(tmp_path, suffix, name):
+    line, value = BAD_LINES[name]
     path = write(tmp_path, COMPRESS[suffix](FIRST + line + b"1 1:1\n"), "bad" + suffix)
     with pytest.raises(DataError) as caught:
         read_svmlight(path)
