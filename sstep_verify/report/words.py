@@ -514,9 +514,13 @@ def _factor(factor: float | None) -> str:
 
 
 def violated(verdict: Verdict) -> str:
-    """The requirement that a FAIL violates, with its text; empty where none is named."""
+    """The requirement that a FAIL violates, with its text; empty where none is named.
+
+    A vector that may be read otherwise proves no cause, so what the reading would violate is a possibility.
+    """
     number = verdict.requirement
-    return f"Violates {number}: {text_of(number)}" if number else ""
+    read = any(hint.kind is HintKind.READING for hint in verdict.hints)
+    return f"{'May violate' if read else 'Violates'} {number}: {text_of(number)}" if number else ""
 
 
 def coverage(looked_at: Coverage) -> str:

@@ -17,7 +17,7 @@ from sstep_verify.diagnosis.hints import HINTS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream
 from sstep_verify.protocol import Declaration, RunRequest
-from sstep_verify.report.words import reading
+from sstep_verify.report.words import reading, violated
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import HintKind, NoteKind, ReadingKind, Status
 
@@ -129,4 +129,8 @@ def test_no_printed_optimum_fails(loss, form, tmp_path):
 
 def test_a_hint_breaks_the_sentence_of_its_mistake():
     problem = small(KRR, RBF)
-    assert judged(problem, 32 * optimum(problem)).requirements == ("S-1.4",)
+    verdict = judged(problem, 32 * optimum(problem))
+    assert verdict.requirements == ("S-1.4",)
+    # A reading is no proof of its cause.
+    assert violated(verdict).startswith("May violate S-1.4")
+    assert violated(replace(verdict, hints=())).startswith("Violates S-1.4")
