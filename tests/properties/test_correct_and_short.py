@@ -22,10 +22,12 @@ from sstep_verify import (
 )
 from sstep_verify.checks import metamorphic_exact, optimum
 from sstep_verify.checks.metamorphic.relations import metamorphic_key, same_bits
+from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.runs import make_run
 from sstep_verify.trajectory import Claim
+from sstep_verify.verdict import Why
 
 STEPS = 300
 
@@ -162,3 +164,14 @@ def test_nothing_is_promised_where_a_reciprocal_overflows(
     assert {one.status for one in found} <= {Status.PASS, Status.VACUOUS}
     found = judge(CallableSolver(broken, declaration), problem, stream, s=1)
     assert (found[0].status is Status.FAIL) == promised
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_run_that_ends_by_its_own_rule_is_judged_to_its_end(seed: int) -> None:
+    """By every check: none looks for what lies beyond the end, or says that there are no steps."""
+    problem, stream = drawn(seed)
+    generator = np.random.Generator(np.random.PCG64([seed, 1]))
+    solver, s = Descent(float(10.0 ** generator.uniform(-2, 1))), int(generator.integers(1, 9))
+    for verdict in judge(solver, problem, stream, s, checks=tuple(CHECKS)):
+        assert verdict.status in (Status.PASS, Status.VACUOUS), verdict.reason
+        assert verdict.why is not Why.NO_STEPS
