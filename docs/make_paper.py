@@ -1,0 +1,112 @@
+"""Write docs/paper.md from the claims of docs/paper-claims.toml and the table of campaign scaling.
+
+Usage: ``python docs/make_paper.py``, or with ``--check`` to say whether the page is up to date.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+DOCS = Path(__file__).parent
+PAGE = DOCS / "paper.md"
+PREDICTED = DOCS.parent / "reports" / "scaling" / "tables" / "claims.csv"
+KERNELS = {"linear": "linear", "polynomial": "polynomial", "rbf": "RBF"}
+VERDICTS = {
+    "supported": "supported",
+    "not supported": "**not supported**",
+    "not reproducible": "not reproducible",
+    "erratum": "erratum",
+    "not examined": "not examined",
+}
+
+
+class Row(NamedTuple):
+    """A line of the page: where the claim is, what it says, verdict, figures, and what shows them."""
+
+    where: str
+    says: str
+    verdict: str
+    paper: str
+    here: str
+    shown: str
+    evidence: tuple[str, ...]
+    errata: tuple[int, ...]
+
+
+def given() -> dict[str, Any]:
+    """The file of claims."""
+    return tomllib.loads((DOCS / "paper-claims.toml").read_text(encoding="utf-8"))
+
+
+def predicted() -> list[dict[str, str]]:
+    """The claims on time, with predictions and published timings, as the report has them."""
+    with PREDICTED.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def rows_of(claim: dict[str, Any]) -> Iterator[Row]:
+    """The lines of a claim: one, or one for each row of the report that it selects."""
+    items = [item for item in claim.get("items", ()) if item not in claim["where"]]
+    where = "; ".join((claim["where"], *items))
+    proof = claim.get("shown", ""), tuple(claim.get("evidence", ())), tuple(claim.get("errata", ()))
+    if "rows" not in claim:
+        yield Row(where, claim["says"], claim["verdict"], claim.get("paper", ""), claim["here"], *proof)
+        return
+    for found in predicted():
+        if claim["rows"].items() <= found.items():
+            here = f"predicted {found['predicted']}"
+            here += f"; timed {found['timed']}" if found["timed"] else f"; {found['reason']}"
+            command = f"python -m sstep_verify run scaling --only {found['case']}"
+            yield Row(where, _said(found), found["mark"], found["stated"], here, command, *proof[1:])
+
+
+def _said(found: dict[str, str]) -> str:
+    task = "K-RR" if found["task"] == "krr" else "K-SVM"
+    block = f", b = {found['block']}" if found["task"] == "krr" else ""
+    return f"{found['dataset']}, {task}, {KERNELS[found['kernel']]}{block}: {found['text']}"
+
+
+def page() -> str:
+    """The whole page: prose, count of verdicts, a table for each section of the paper."""
+    claims = given()
+    tables, count = [], Counter[str]()
+    for section in claims["section"]:
+        rows = [row for claim in section["claim"] for row in rows_of(claim)]
+        count.update(row.verdict for row in rows)
+        tables.append(f"### {section['title']}\n")
+        tables.append(
+            "| where | claim | verdict | in the paper | here | shown by |\n|---|---|---|---|---|---|"
+        )
+        tables.append("\n".join(map(_line, rows)) + "\n")
+    counted = "| verdict | claims |\n|---|---|\n" + "\n".join(
+        f"| {shown} | {count[verdict]} |" for verdict, shown in VERDICTS.items()
+    )
+    head = claims["head"].replace("{version}", claims["version"]).replace("{count}", counted)
+    return "\n".join((head, *tables)) + claims["tail"]
+
+
+def _line(row: Row) -> str:
+    links = [f"[{Path(link.partition('#')[0]).name}]({link})" for link in row.evidence]
+    links += [f"[erratum {number}](../reference/ERRATA.md)" for number in row.errata]
+    shown = ([f"`{row.shown}`"] if row.shown else []) + links
+    cells = row.where, row.says, VERDICTS[row.verdict], row.paper, row.here, "; ".join(shown)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def main() -> None:
+    """Write the page, or compare it."""
+    made = page()
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(made, encoding="utf-8")
+    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != made:
+        raise SystemExit("docs/paper.md is not what the claims say: run python docs/make_paper.py")
+
+
+if __name__ == "__main__":
+    main()
