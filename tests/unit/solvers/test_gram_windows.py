@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -120,3 +121,20 @@ def test_a_defect_planted_in_an_inner_loop_acts_in_them_too(task):
     with plant(gram_local, (old, f"{old} * 1.5")):
         assert not np.array_equal(ProductionSolver(exchange="gram").run(request).final, right)
     np.testing.assert_array_equal(ProductionSolver(exchange="gram").run(request).final, right)
+
+
+@pytest.mark.parametrize("late", [0, 1, 2, 3])
+@pytest.mark.parametrize("shape", ["few features", "CSR"])
+def test_weights_are_formed_again_at_windows_of_the_stream(shape, late):
+    """A run that begins late forms them again where a run from the stream's beginning does."""
+    s, every, windows = 4, 3, 9
+    solver, start = ProductionSolver(exchange="gram", recompute=every), np.full(SHAPES[shape][0], 0.01)
+    given = request_of(shape, "svm-l1", 1, s)
+    record = tuple(range(s, s * windows, s))
+    request = replace(given, iterations=s * windows, start=s * late, initial=start, record=record)
+    run, formed = solver.run(request), []
+    for window in range(1, windows):
+        now = replace(request, initial=run.at(s * window), record=())
+        if np.array_equal(run.weights_at(s * window), solver.run(now).weights_at(0)):
+            formed.append(late + window)
+    assert formed == [window for window in range(late + 1, late + windows) if window % every == 0]
