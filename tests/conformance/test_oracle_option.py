@@ -120,6 +120,7 @@ def test_verify_names_its_oracle(here):
         verify(ReferenceSolver(), "smoke", tasks=["svm-l1"], data=LARGE, oracle="mpmath")
 
 
+@pytest.mark.nightly
 def test_run_takes_it_for_campaigns_with_verdicts():
     code, out, err = command(
         "run",

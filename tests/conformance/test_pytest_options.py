@@ -67,6 +67,7 @@ def properties(path: Path) -> dict[str, str]:
     return {one.get("name"): one.get("value") for one in ElementTree.parse(path).iter("property")}
 
 
+@pytest.mark.nightly
 def test_a_wrong_solver_fails_with_its_reasons_behind_the_projects_own_tests(tmp_path):
     done = run_pytest(
         tmp_path, *program("last"), "-k", "own or (svm-l1 and rbf)", "--junitxml", "j.xml", "-v"

@@ -49,6 +49,7 @@ def test_an_intercept_is_found_and_the_checkpoint_is_of_this_bias():
     assert "was made with bias = 1, but this run has bias = 2" in message
 
 
+@pytest.mark.nightly
 def test_two_ranks_say_the_same(shifted):
     options = ("points", *OPTIONS, "--out", "r.npz", "--bias", "1", "--exchange", "gram")
     assert _accuracy(done("solve", *options)) > 95

@@ -28,6 +28,7 @@ def folder(tmp_path):
     return with_points(tmp_path, "points", "more")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("ranks", [2])
 def test_a_killed_run_goes_on_to_the_same_bits(folder, ranks, monkeypatch):
     whole = solve(folder, *LONG, "--out", "whole.npz", ranks=ranks)

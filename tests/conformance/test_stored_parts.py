@@ -215,6 +215,7 @@ def test_an_artefact_that_is_or_holds_a_link_is_copied_by_nobody(folder):
     )
 
 
+@pytest.mark.nightly
 def test_what_another_installation_finished_or_was_changed_is_refused(folder):
     paths, tried = list((folder / "program.partial").glob("[0-9a-f]*.json")), 0
     shutil.copytree(folder / "program.partial", folder / "before")

@@ -83,6 +83,7 @@ def test_a_process_that_was_changed_before_is_judged_as_any_other(ways, way, see
     assert altered() == ()
 
 
+@pytest.mark.nightly
 def test_constants_of_modules_imported_under_flushing_are_right(library):
     """In a process of its own: what judges is imported after the library was loaded."""
     program = f"""

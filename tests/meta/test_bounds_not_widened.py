@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from daily import some
 
 import sstep_verify.bounds
 import sstep_verify.rounding
@@ -188,7 +189,7 @@ def noticed(modules: list[ModuleType]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("name", some(BOUNDS, of=3))
 def test_a_bound_that_is_half_as_large_again_is_noticed(name, examples, monkeypatch):
     holder, attribute = BOUNDS[name]
     planted, modules = Planted(), users(examples, holder, attribute)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from daily import some
 
 from sstep_verify import Status
 from sstep_verify.checks import step_replay, window_replay
@@ -12,7 +13,6 @@ from studies.alarms.groups import NO_RUN, decided, verdicts_of
 from studies.coverage.cases import planned
 from studies.coverage.rules import left_for
 from studies.coverage.table import drawn_row
-from tests.unit.daily import some
 
 WISHED = {"data": "spread", "range": "near 1", "precision": "float64"}
 VECTORS = {"svm-l1": "gradient", "svm-l2": "gradient", "krr": "residual"}

@@ -70,6 +70,7 @@ def test_what_borrows_arrays_makes_none():
         inner.compiled_borrowing(made(DOUBLED))(np.ones(2))
 
 
+@pytest.mark.nightly
 def test_what_a_borrowing_function_calls_may_make_arrays():
     doubled = inner.compiled(made(DOUBLED))
     within = inner.compiled(made("def made(out):\n    out[:] = doubled(out)\n", doubled=doubled))
@@ -165,6 +166,7 @@ def files(tmp_path):
     return Files(tmp_path)
 
 
+@pytest.mark.nightly
 def test_what_calls_a_function_of_another_file_is_compiled_anew_with_it(files):
     """Numba itself looks at the file of the caller alone; and what is kept needs nothing that only compiles."""
     assert files.said() == "2 True\n"
@@ -256,6 +258,7 @@ KIND = "from typing import NamedTuple\nclass Kind(NamedTuple):\n    x: float\n"
 TAKE = MODULE + "@compiled\ndef take(kind):\n    return kind.x\n"
 
 
+@pytest.mark.nightly
 def test_what_is_kept_of_classes_that_are_elsewhere_now_is_compiled_again(tmp_path):
     paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {

@@ -119,6 +119,7 @@ def test_a_judgement_is_the_same_where_the_session_alone_raises(tmp_path):
     assert said(tmp_path, session=f"{RAISES}; {ERRORS}", solvers=2) == said(tmp_path, solvers=2)
 
 
+@pytest.mark.nightly
 def test_a_solver_keeps_its_own_state(tmp_path):
     """What its module sets holds in all its runs, and an error that it has raised so is its error."""
     inside = "assert np.geterr()['under'] == 'raise' and warnings.filters[0][0] == 'error'"

@@ -131,6 +131,7 @@ def test_what_no_tests_can_be_made_of_is_refused(solvers, options, words):
         parametrize_with_checks(solvers, **options)
 
 
+@pytest.mark.nightly
 @parametrize_with_checks([RIGHT], kernels=["polynomial"])
 def test_the_decorator_makes_a_test_of_each_problem(solver, check):
     if "krr" in check.keywords["only"]:

@@ -73,6 +73,7 @@ def _labels_inside(problem, blocks, s, a0, log):
     return a
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("unexplained")
 def test_labels_inside_the_kernel_are_refused_by_ci():
     solver = CallableSolver(_labels_inside, Declaration("inside", log=True))

@@ -159,6 +159,7 @@ def test_another_mpiexec_that_works_is_ok(tmp_path, monkeypatch):
     assert by_part(mpi.mpi_findings())["mpiexec on PATH"].state == "ok"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("rank", "code"), [("0", 2), ("1", 0)])
 def test_inside_a_job_of_another_mpi_rank_0_says_so(rank, code):
     mpi_at_hand()

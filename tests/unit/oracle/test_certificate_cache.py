@@ -78,6 +78,7 @@ def test_a_kept_certificate_is_read_back():
     assert proved(problem(), DIGITS + 1) == (None, "")
 
 
+@pytest.mark.nightly
 def test_two_processes_that_write_the_same_entry_leave_readers_a_whole_one(tmp_path):
     writers = []
     for certificate in (ONE, OTHER):

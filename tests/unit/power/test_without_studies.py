@@ -71,6 +71,7 @@ def test_a_document_of_a_study_is_refused_by_name(study):
     )
 
 
+@pytest.mark.nightly
 def test_another_folder_of_that_name_is_none_of_ours(tmp_path):
     (tmp_path / "studies").mkdir()
     code = (
@@ -88,6 +89,7 @@ def test_another_folder_of_that_name_is_none_of_ours(tmp_path):
     assert str(tmp_path) in done.stdout
 
 
+@pytest.mark.nightly
 def test_the_stability_report_of_a_solver_needs_no_studies(tmp_path):
     words = ["x", "check", "reference", "--profile", "smoke", "--task", "krr", "--s", "8", "--stability"]
     words += ["--kernel", "polynomial"]

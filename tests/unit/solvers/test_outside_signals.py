@@ -151,6 +151,7 @@ def test_hang(solver, check):
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(importlib.util.find_spec("pytest_timeout") is None, reason="pytest-timeout is absent")
 def test_a_limit_of_time_of_a_test_ends_the_test(tmp_path):
     (tmp_path / "test_slow.py").write_text(SLOW)

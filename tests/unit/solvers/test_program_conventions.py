@@ -234,6 +234,7 @@ def test_with_replacement_the_whole_run_is_judged(tmp_path):
     assert wrong.status is Status.FAIL
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("stream", [REPLACED, LOGGED + "replacement = true\n"])
 def test_with_replacement_every_step_is_judged(tmp_path, stream):
     own = OWN | ({"LOGS": "1"} if stream != REPLACED else {})

@@ -133,6 +133,7 @@ def compiled(tmp_path_factory):
         pytest.skip(str(error))
 
 
+@pytest.mark.nightly
 @pytest.mark.pool_only
 def test_our_solver_is_as_late_as_its_collectives(compiled, tmp_path):
     out, points = tmp_path / "out", tmp_path / "points"

@@ -52,6 +52,7 @@ def described(command, fixed=None, **given) -> ProgramFile:
     return ProgramFile(program, **own, fixed=fixed or {})
 
 
+@pytest.mark.nightly
 @pytest.mark.pool_only
 def test_a_program_is_as_late_as_its_collectives(started):
     wrapper = str(launcher().with_name("mpicc"))
