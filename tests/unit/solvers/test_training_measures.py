@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.solver.communicator import SelfCommunicator
 from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.training.enclosure import _over
 from sstep_verify.solver.training.intervals import Training
 from sstep_verify.solver.training.monitor import Monitor
 
@@ -71,3 +73,17 @@ def test_a_dual_vector_that_overflows_ends_training_with_a_message():
         pytest.raises(InputError, match=r"huge / linear / svm-l1 C=1: at iteration \d .* overflow"),
     ):
         Training(problem, stream, settings, SelfCommunicator()).to_the_end()
+
+
+def test_a_stated_quotient_holds_every_quotient_of_its_two_enclosures():
+    """Least over largest and largest over least, in rationals; and not much wider than that."""
+    generator = np.random.Generator(np.random.PCG64(3))
+    for _ in range(300):
+        value = np.sort(generator.uniform(0, 1, 2) * 10.0 ** generator.integers(-100, 100)).tolist()
+        whole = np.sort(generator.uniform(0, 1, 2) * 10.0 ** generator.integers(-50, 100)).tolist()
+        lower, upper = map(Fraction, _over(tuple(value), tuple(whole)))
+        least, largest = Fraction(value[0]) / Fraction(whole[1]), Fraction(value[1]) / Fraction(whole[0])
+        assert lower <= least <= lower * (1 + Fraction(1, 2**27))
+        assert upper / (1 + Fraction(1, 2**27)) <= largest <= upper
+    assert _over((1.0, 2.0), (0.0, 4.0)) == (pytest.approx(0.25), math.inf)
+    assert _over((0.0, 0.0), (0.0, 0.0)) == (0.0, math.inf)
