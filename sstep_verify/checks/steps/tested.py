@@ -115,6 +115,9 @@ def note_solved_steps(kept, stretch, tally, constants, effects, tested, errors, 
         if tally.bound[step] < np.inf and kept.solved[step]:
             tested.looked[0] += 1
             solved_effects(effects, kept, step, constants, step >= tail)
+            if step >= tail:  # What a correct step applies, whatever the logged one does.
+                for place in range(kept.table.shape[1]):
+                    effects[TAIL, place] += kept.residual[step, place]
             for quantity in SOLVED:
                 effect = effects[quantity]
                 size = over_bounds(effect, kept.left[step])
