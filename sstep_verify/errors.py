@@ -190,6 +190,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
+def install_command(extra: str) -> str:
+    """The command that installs an extra of this distribution, whose name is on no package index."""
+    return f"python -m pip install '.[{extra}]' (in the clone)"
+
+
 def require(module: str, extra: str) -> ModuleType:
     """Import a module; MissingExtraError names the extra of this distribution that brings it."""
     try:
@@ -197,7 +202,7 @@ def require(module: str, extra: str) -> ModuleType:
     except ImportError as error:
         raise MissingExtraError(
             f"{module!r} is not installed: it comes with the extra [{extra}]. "
-            f"Install it with: python -m pip install 'sstep-verify[{extra}]'"
+            f"Install it with: {install_command(extra)}"
         ) from error
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 
-from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.errors import InputError, MissingExtraError, install_command
 from sstep_verify.ranks import LaunchError, environment, run
 from sstep_verify.ranks.environment import library_of
 from sstep_verify.ranks.signs import start_monitored
@@ -25,7 +25,7 @@ SECONDS = 40.0
 SHOWN = 400
 """Characters of an error that are shown."""
 
-INSTALL = "python -m pip install 'sstep-verify[mpich]'"
+INSTALL = install_command("mpich")
 
 SERIAL = "everything works on one process, nothing on several"
 

@@ -12,7 +12,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.errors import InputError, MissingExtraError, install_command
 from sstep_verify.ranks.failures import LaunchError
 
 PLACES = (
@@ -63,7 +63,7 @@ def launcher() -> Path:
     if found is None:
         raise MissingExtraError(
             "no mpiexec beside this Python and none on PATH: it comes with the extra [mpich]. "
-            "Install it with: python -m pip install 'sstep-verify[mpich]'"
+            f"Install it with: {install_command('mpich')}"
         )
     return Path(found)
 

@@ -33,7 +33,7 @@ TOLERANCES = [2.0**-20, 2.0**-26]
 def _peers():
     for name in ("sklearn", "piqp", "osqp"):
         if importlib.util.find_spec(name) is None:
-            absent("peers", "python -m pip install 'sstep-verify[peers]'")
+            absent("peers", "python -m pip install '.[peers]'")
 
 
 def _problem(kernel, loss) -> Problem:

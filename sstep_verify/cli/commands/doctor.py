@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from sstep_verify.cli.mpi import Finding, mpi_findings
-from sstep_verify.errors import InputError, counted
+from sstep_verify.errors import InputError, counted, install_command
 
 SECONDS = 30.0
 """Seconds that a program may take to say its version."""
@@ -119,7 +119,7 @@ def package(wanted: Package) -> Finding:
     if importlib.util.find_spec(wanted.module) is None:
         if not wanted.extra:
             return Finding(part, "wrong", "not installed", wanted.without, again)
-        install = f"python -m pip install 'sstep-verify[{wanted.extra}]'"
+        install = install_command(wanted.extra)
         return Finding(part, "missing", "not installed", wanted.without, install)
     try:
         fault = wanted.exercise(importlib.import_module(wanted.module))

@@ -108,7 +108,7 @@ def test_no_mpiexec_is_missing_with_the_command_that_installs_it(scripts, monkey
     pytest.importorskip("mpi4py")
     found = by_part(mpi.mpi_findings())
     assert found["mpiexec"].state == "missing"
-    assert found["mpiexec"].advice == "python -m pip install 'sstep-verify[mpich]'"
+    assert found["mpiexec"].advice == "python -m pip install '.[mpich]' (in the clone)"
     assert "MPI trial" not in found
 
 
@@ -197,7 +197,7 @@ def test_a_package_is_ok_missing_or_wrong(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", hidden)
     optional = package(Package("click", "click", "extra", "nothing works"))
     assert (optional.state, optional.meaning) == ("missing", "nothing works")
-    assert optional.advice == "python -m pip install 'sstep-verify[extra]'"
+    assert optional.advice == "python -m pip install '.[extra]' (in the clone)"
     assert package(Package("click", "click", "", "nothing works")).state == "wrong"
 
 
@@ -237,7 +237,7 @@ def test_a_referee_that_is_absent_is_told_with_the_extra_that_brings_it(monkeypa
     line = package(wanted).line()
     assert line.startswith("missing")
     assert "referee for" in line
-    assert line.endswith(f"Do: python -m pip install 'sstep-verify[{extra}]'")
+    assert line.endswith(f"Do: python -m pip install '.[{extra}]' (in the clone)")
 
 
 def test_threads_of_no_known_blas_cannot_be_limited(monkeypatch):
