@@ -58,7 +58,7 @@ OUTCOMES = {
 }
 
 RIVALS = "rivals.md"
-"""Table of the judges, as the README has it."""
+"""Table of the methods, as the README has it."""
 
 
 class JudgeRow(NamedTuple):
@@ -282,15 +282,17 @@ def judge_rows(found: Sensitivity) -> list[JudgeRow]:
 
 
 def rivals_in_words(judges: Iterable[JudgeRow]) -> str:
-    """The table of the judges in Markdown."""
+    """The table of the methods in Markdown: solvers detected and rejected, detection limit and median."""
     unknown = "not measured"
     lines = [
-        "| judge | mistakes found | right solvers refused | smallest relative error that it sees |",
-        "|---|---|---|---|",
+        "| method | faulty solvers detected | correct solvers rejected | detection limit | median |",
+        "|---|---|---|---|---|",
     ]
     for name, counts, limit in judges:
         told = counts.words if counts else (unknown, unknown)
-        seen = limit.limit if limit else None
-        least = unknown if limit is None else "none up to 1" if seen is None else promised(seen)
-        lines.append("| " + " | ".join((f"**{name}**" if name == OURS else name, *told, least)) + " |")
+        least = [
+            unknown if limit is None else "above 1" if value is None else promised(value)
+            for value in ((limit.limit, limit.median) if limit else (None, None))
+        ]
+        lines.append("| " + " | ".join((f"**{name}**" if name == OURS else name, *told, *least)) + " |")
     return "\n".join(lines) + "\n"

@@ -19,7 +19,7 @@ from studies import power as studied
 from studies.corpus.listing import corpus
 from studies.power import KIND, STUDIES, measured_by, sentence
 from studies.report.sensitivity.alarms import AdversaryDocument, AlarmsDocument
-from studies.report.sensitivity.part import RIVALS, Sensitivity
+from studies.report.sensitivity.part import RIVALS, Sensitivity, judge_rows, rivals_in_words
 
 REPORT = Path(__file__).parents[3] / "reports" / "sensitivity" / "results.json"
 
@@ -200,4 +200,5 @@ def test_a_run_tells_measured_power_where_it_is_the_profile_that_was_measured(as
 @pytest.mark.skipif(not REPORT.is_file(), reason="reports/ is absent: this is no clone of the repository")
 def test_the_table_of_the_readme_is_that_of_the_committed_campaign():
     table = (REPORT.parent / "tables" / RIVALS).read_text("utf-8")
+    assert table == rivals_in_words(judge_rows(load(REPORT).sensitivity))
     assert table in REPORT.parents[2].joinpath("README.md").read_text("utf-8")
