@@ -111,7 +111,7 @@ def test_implementation_is_read_from_the_launcher(monkeypatch, answer, implement
 def test_no_launcher_anywhere_names_the_extra(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(environment.sysconfig, "get_path", lambda _: str(tmp_path))
-    with pytest.raises(MissingExtraError, match=r"sstep-verify\[mpich\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[mpich\]"):
         environment.launcher.__wrapped__()
 
 
