@@ -356,7 +356,7 @@ NEXT = """
 `python docs/figures/gallery.py` makes this page and its figures.
 
 **Next:** [how bounds work](how-bounds-work.md) derives the bound of one step.
-[Verdicts](verdicts.md#reading-a-failure) explains what a FAIL says.
+[Read a failure](read-a-failure.md) explains what a FAIL says.
 """
 
 
