@@ -238,7 +238,8 @@ class StepJudge:
                 state.step[:] *= last_draws(draws[-1:])[0] == np.arange(draws.shape[1])
             state.alpha[draws[-1]] = log[-1]
         if end > begin:
-            state.moved[:], state.bounded[:] = np.abs(state.alpha), state.largest
+            state.moved[:] = np.abs(state.alpha)
+            state.bounded[:] = np.where(state.moved <= state.largest, state.largest, state.moved)
             state.signed[:] = state.start[:] = state.signs * state.alpha
 
     def _judge_again(self, trajectory: Trajectory, begin: int, end: int) -> Iterator[Passed]:

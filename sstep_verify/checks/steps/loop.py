@@ -193,7 +193,9 @@ def end_window(state, draws):
             state.drawn[i] = 0
             state.increment_error[i] = 0.0
             state.moved[i] = abs(state.alpha[i])
-            state.bounded[i] = state.largest[i]
+            # Of an a that is no finite number nothing is promised; it is no size of later windows.
+            known = state.moved[i] <= state.largest[i]
+            state.bounded[i] = state.largest[i] if known else state.moved[i]
             state.start[i] = state.signed[i]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from sstep_verify.bounds.window.split import ridge_window_split, svm_window_split
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.window.compare import largest_until
 from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.quantities import SvmSteps
 from sstep_verify.rounding.arithmetic import held_problem
@@ -60,14 +61,15 @@ def explain_window(case: Case, trajectory: Trajectory, begin: int, end: int) -> 
     draws = case.stream.blocks(trajectory.start + begin, trajectory.start + end)
     replay = oracle_named(case.oracle, problem).replay(problem, before, after, draws)
     entries = kernel_entries(problem, declaration, replay.places)
+    sizes = largest_until(trajectory, begin)
     names = [f"coordinate {place}" for place in replay.places]
     if isinstance(replay.steps, SvmSteps):
-        shares = svm_window_split(entries, replay.places, before, replay.steps, problem.dual, declaration)
+        shares = svm_window_split(entries, replay.places, sizes, replay.steps, problem.dual, declaration)
         return _largest(names, replay.upper, shares)
     norm, shares = ridge_window_split(
         entries,
         replay.places,
-        before,
+        sizes,
         problem.targets,
         replay.steps,
         problem.ridge.penalty,

@@ -22,7 +22,7 @@ from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import CarriedTerms, carried_terms
 from sstep_verify.rounding.rows import KernelEntries, panel_entries
-from sstep_verify.trajectory import Panel
+from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Place
 
 SMALL = 2.0**-10
@@ -97,6 +97,15 @@ class Rounding:
     rows: KernelEntries
     panel: bool
     carried: CarriedTerms | None
+
+
+def largest_until(trajectory: Trajectory, iteration: int) -> np.ndarray:
+    """The largest |a| that a run recorded until an iteration, shape (m,).
+
+    A number that is not finite failed where it was stored, and no size is taken from it.
+    """
+    alphas = trajectory.alphas[trajectory.iterations <= iteration]
+    return np.abs(np.where(np.isfinite(alphas), alphas, 0.0)).max(axis=0)
 
 
 def rounding_of(case: Case, places: np.ndarray, window: RunWindow, panel: Panel | None = None) -> Rounding:

@@ -25,6 +25,7 @@ from sstep_verify.checks.window.compare import (
     RunWindow,
     bounded,
     compare,
+    largest_until,
     moved_undrawn,
     resolution,
     rounding_of,
@@ -82,9 +83,7 @@ class WindowReplays:
         if not (np.isfinite(begin).all() and (weights is None or np.isfinite(weights).all())):
             return self._spoiled_before(trajectory, window)
         before = self._before(trajectory, window)
-        so_far = trajectory.alphas[trajectory.iterations <= window.begin]
-        # A number that is not finite failed where it was stored, and no size is taken from it.
-        largest = np.abs(np.where(np.isfinite(so_far), so_far, 0.0)).max(axis=0)
+        largest = largest_until(trajectory, window.begin)
         recorded = RunWindow(window, begin, end, draws, weights, trajectory.s, before, largest)
         if not np.isfinite(end).all():
             return self._not_finite(recorded, window)
