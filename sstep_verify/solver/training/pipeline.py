@@ -317,8 +317,8 @@ def _ending(problem: Problem, training: Training) -> str:
         "ask for a larger one",
     }.get(
         training.stopped,
-        f"no progress any more: float64 attains a {measure} of about {training.attainable:.2g} here, and "
-        "the tolerance is out of reach",
+        f"no progress any more: one rounding of every term may change the {measure} by "
+        f"{at_most(training.attainable)} here, and the tolerance is out of reach",
     )
     told = f"{measure} at most {at_most(stated.relative[1])}, gap at most {at_most(stated.gap[1])}"
     if not problem.is_svm:
