@@ -158,7 +158,8 @@ class Declaration:
         recorded, 0 for never. None, the default, if w is not maintained. After every increment w gets the
         increment's products with the sample, each of them added in turn. A solver that maintains anything
         else, such as its gradient, declares nothing. The sizes in a bound are the largest that alpha had so
-        far, so that such a vector is covered. Its drift over a long run is not bounded.
+        far, which such a vector was rounded beside. How often it was rounded is not counted: its drift over
+        a long run is not bounded.
     level : {0, 1, 2, 3}
         0 final a; 1 takes index stream and a0; 2 per-window trace; 3 communication counts.
     options : dict
