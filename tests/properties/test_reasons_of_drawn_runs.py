@@ -7,17 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from judged import hinted, named
-from small_solvers import callable_of, descend, drawn
+from small_solvers import callable_of, cut, descend, drawn, four_fifths
 
 from sstep_verify import judge
 from sstep_verify.quantities import KERNEL, TAIL
 from sstep_verify.specification import OFF
 from sstep_verify.verdict import HintKind, Status
 
-SEEDS = [1, 2, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 8))]
-"""Seed 8 draws a kernel without corrections of any size: its runs are VACUOUS."""
+SEEDS = [1, 2, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 9))]
 
-TASKS = {seed: ("svm-l1", "krr")[seed % 2] for seed in range(8)}
+TASKS = {seed: ("svm-l1", "krr")[seed % 2] for seed in range(9)}
 
 STEP = {"svm-l1": "S-3.1", "krr": "S-3.2"}
 """The requirement that is violated wherever a step is not that of the task."""
@@ -28,24 +27,9 @@ def of_gate(verdicts):
     return verdicts[-1]
 
 
-def fewer(problem, blocks, s, a0, log=None):
-    """Four fifths of the iterations; the log is filled with the values as they are left."""
-    made = len(blocks) * 4 // 5
-    alpha = descend(problem, blocks[:made], s, a0, None if log is None else log[:made])
-    if log is not None:
-        for place in range(made, len(blocks)):
-            log[place] = alpha[blocks[place]]
-    return alpha
-
-
 def no_tail(problem, blocks, s, a0, log=None):
     """The last window is not made where it is short."""
-    made = len(blocks) // s * s
-    alpha = descend(problem, blocks[:made], s, a0, None if log is None else log[:made])
-    if log is not None:
-        for place in range(made, len(blocks)):
-            log[place] = alpha[blocks[place]]
-    return alpha
+    return cut(problem, blocks, len(blocks) // s * s, s, a0, log)
 
 
 def nothing(problem, blocks, s, a0, log=None):
@@ -56,9 +40,15 @@ def nothing(problem, blocks, s, a0, log=None):
     return a0.copy()
 
 
+def leaves_nothing_out(function, problem, stream):
+    """Whether the steps that a solver leaves out move nothing, so that its run is a correct one."""
+    given = problem, stream.blocks(0, stream.length), 7, np.zeros(problem.samples)
+    return np.array_equal(function(*given), descend(*given))
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("log", [False, True])
-@pytest.mark.parametrize("function", [fewer, no_tail, nothing])
+@pytest.mark.parametrize("function", [four_fifths, no_tail, nothing])
 def test_a_run_of_too_few_steps_violates_one_requirement_that_is_true_of_it(seed, log, function):
     """Neither the log, nor the start, nor a continued run is what is wrong.
 
@@ -67,10 +57,11 @@ def test_a_run_of_too_few_steps_violates_one_requirement_that_is_true_of_it(seed
     """
     problem, stream = drawn(seed, TASKS[seed])
     verdict = of_gate(judge(callable_of(log, function), problem, stream, s=7))
-    if verdict.status is Status.VACUOUS:  # The steps that are missing move nothing.
+    if leaves_nothing_out(function, problem, stream):
+        assert verdict.status in (Status.PASS, Status.VACUOUS)
         return
     assert verdict.status is Status.FAIL
-    true = {STEP[TASKS[seed]], "S-2.3", "S-3.12", ""}
+    true = {STEP[TASKS[seed]], "S-2.3", "S-3.11", "S-3.12", ""}
     assert verdict.requirement in (true if log else true | {"S-2.2"})
     if not verdict.requirement:  # Several defects reproduce it.
         assert len(verdict.defects) > 1
@@ -82,6 +73,9 @@ def test_a_tail_that_is_named_is_not_said_to_have_no_effect(seed):
     problem, stream = drawn(seed, TASKS[seed])
     verdict = of_gate(judge(callable_of(True, no_tail), problem, stream, s=7))
     tail = {term.name: term for term in verdict.terms}[TAIL]
+    if leaves_nothing_out(no_tail, problem, stream):
+        assert (verdict.status, tail.seen) == (Status.PASS, 0)
+        return
     assert "tail-lost" in named(verdict)
     assert (tail.status, tail.why) == (Status.PASS, None)
     assert 0 < tail.seen <= stream.length % 7
@@ -95,6 +89,9 @@ def test_a_cause_that_correct_runs_of_single_steps_contradict_is_not_named(seed)
     solver = callable_of(False, correction=1.0 + off)
     assert of_gate(judge(solver, problem, stream, s=1)).status is not Status.FAIL
     verdict = of_gate(judge(solver, problem, stream, s=7))
+    if not {term.name: term for term in verdict.terms}[KERNEL].seen:
+        assert verdict.status is Status.VACUOUS
+        return
     assert verdict.status is Status.FAIL
     assert set(named(verdict)) <= {KERNEL + OFF, "both corrections" + OFF}
     assert verdict.requirement in {STEP[TASKS[seed]], "S-3.5"}

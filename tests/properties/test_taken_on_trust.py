@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_solvers import Weights, callable_of, descend, drawn
+from small_solvers import Weights, callable_of, descend, drawn, four_fifths
 
 from sstep_verify import Declaration, IndexStream, LinearKernel, Trajectory, judge
 from sstep_verify.quantities import BOUNDARY, CURVATURE, KERNEL, STALE, STREAM
@@ -26,19 +26,9 @@ def by_check(verdicts):
     return {one.check: (one, {term.name: term for term in one.terms}) for one in verdicts}
 
 
-def cut_short(problem, blocks, s, a0, log=None):
-    """Four fifths of the iterations; the log is filled to its end."""
-    made = len(blocks) * 4 // 5
-    alpha = descend(problem, blocks[:made], s, a0, None if log is None else log[:made])
-    if log is not None:
-        for place in range(made, len(blocks)):
-            log[place] = alpha[blocks[place]]
-    return alpha
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("log", [False, True])
-@pytest.mark.parametrize("function", [descend, cut_short])
+@pytest.mark.parametrize("function", [descend, four_fifths])
 def test_no_item_that_an_adapter_fills_in_is_evidence(seed, log, function):
     """A function states no length, so a run cut short cannot be seen in one."""
     problem, stream = drawn(seed, ("svm-l1", "krr")[seed % 2])
