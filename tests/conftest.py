@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from compiled_first import compile_part
 from hypothesis import HealthCheck, settings
-from one_timer import OneTimer
 from optional_parts import REQUIRED, absent
 
 from sstep_verify import floating_point
@@ -35,26 +34,6 @@ def pytest_addoption(parser):
     for name in ("timeout", "timeout_method"):
         with contextlib.suppress(ValueError):  # The plugin has said the same already.
             parser.addini(name, "see pytest-timeout")
-
-
-LIMITS = OneTimer()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_timeout_set_timer(item, settings):
-    """Have one thread watch the limits of all tests: to start one for each takes longer than most of them."""
-    if settings.method != "thread":
-        return None
-    from pytest_timeout import timeout_timer
-
-    LIMITS.set(settings.timeout, timeout_timer, item, settings)
-    return True
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_timeout_cancel_timer(item):
-    """The test has ended."""
-    LIMITS.cancel()
 
 
 @pytest.fixture(scope="session")
