@@ -8,10 +8,10 @@ from __future__ import annotations
 import enum
 import inspect
 import re
-import sys
 from pathlib import Path
 
 import griffe
+from generated import write_or_compare
 
 import sstep_verify
 
@@ -111,14 +111,5 @@ def _item(item) -> str:
     return f"- {head}: {text}" if text else f"- {head}"
 
 
-def main() -> None:
-    """Write the page, or compare it."""
-    made = page()
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(made, encoding="utf-8")
-    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != made:
-        raise SystemExit("docs/api.md is not what the docstrings say: run python docs/make_api.py")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_compare(PAGE, page(), "the docstrings say")

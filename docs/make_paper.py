@@ -6,12 +6,13 @@ Usage: ``python docs/make_paper.py``, or with ``--check`` to say whether the pag
 from __future__ import annotations
 
 import csv
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from generated import line, write_or_compare
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "paper.md"
@@ -95,18 +96,8 @@ def _line(row: Row) -> str:
     links = [f"[{Path(link.partition('#')[0]).name}]({link})" for link in row.evidence]
     links += [f"[erratum {number}](../reference/ERRATA.md)" for number in row.errata]
     shown = ([f"`{row.shown}`"] if row.shown else []) + links
-    cells = row.where, row.says, VERDICTS[row.verdict], row.paper, row.here, "; ".join(shown)
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def main() -> None:
-    """Write the page, or compare it."""
-    made = page()
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(made, encoding="utf-8")
-    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != made:
-        raise SystemExit("docs/paper.md is not what the claims say: run python docs/make_paper.py")
+    return line(row.where, row.says, VERDICTS[row.verdict], row.paper, row.here, "; ".join(shown))
 
 
 if __name__ == "__main__":
-    main()
+    write_or_compare(PAGE, page(), "the claims say")

@@ -5,8 +5,9 @@ Usage: ``python docs/make_spec.py``, or with ``--check`` to say whether the page
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+
+from generated import line, write_or_compare
 
 from sstep_verify.specification import Sentence, specification
 
@@ -69,30 +70,17 @@ def _row(sentence: Sentence) -> str:
     errata = ", ".join(map(str, sentence.errata))
     level = f"L{sentence.level}" if sentence.checks else ""
     cells = sentence.number, sentence.text, _names(sentence.checks) or f"none: {sentence.undecided}"
-    return _cells(*cells, level, errata)
+    return line(*cells, level, errata)
 
 
 def _broken(sentence: Sentence) -> str:
     named = (sentence.quantities, sentence.mistakes, sentence.items)
-    return _cells(sentence.number, *map(_names, (*named, sentence.claimed_by)))
+    return line(sentence.number, *map(_names, (*named, sentence.claimed_by)))
 
 
 def _names(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _cells(*cells: str) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def main() -> None:
-    """Write the page, or compare it."""
-    made = page()
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(made, encoding="utf-8")
-    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != made:
-        raise SystemExit("docs/spec.md is not what the sentences say: run python docs/make_spec.py")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_compare(PAGE, page(), "the sentences say")

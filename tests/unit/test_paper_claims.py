@@ -1,6 +1,5 @@
 """The page of the paper's claims: every numbered item and erratum has a row, links and commands exist, timings are as stated."""
 
-import importlib.util
 import os
 import re
 import shlex
@@ -8,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 import click
+import make_paper
 import pytest
 from model_fit import TIMINGS_FILE, published_timings
 
@@ -17,24 +17,13 @@ ROOT = Path(__file__).parents[2]
 TIMERS = ("panel", "allreduce", "steps")
 
 
-def made():
-    """The module that writes the page."""
-    place = importlib.util.spec_from_file_location("make_paper", ROOT / "docs" / "make_paper.py")
-    assert place is not None
-    assert place.loader is not None
-    module = importlib.util.module_from_spec(place)
-    place.loader.exec_module(module)
-    return module
-
-
-MADE = made()
-GIVEN = MADE.given()
+GIVEN = make_paper.given()
 CLAIMS = [claim for section in GIVEN["section"] for claim in section["claim"]]
-ROWS = [row for claim in CLAIMS for row in MADE.rows_of(claim)]
+ROWS = [row for claim in CLAIMS for row in make_paper.rows_of(claim)]
 
 
 def test_the_page_is_what_the_claims_say():
-    assert (ROOT / "docs" / "paper.md").read_text("utf-8") == MADE.page()
+    assert (ROOT / "docs" / "paper.md").read_text("utf-8") == make_paper.page()
 
 
 def test_every_numbered_item_of_the_paper_has_a_claim():
@@ -52,14 +41,14 @@ def test_every_claim_of_the_report_stands_once():
     selected = [
         row
         for claim in CLAIMS
-        for row in MADE.predicted()
+        for row in make_paper.predicted()
         if "rows" in claim and claim["rows"].items() <= row.items()
     ]
-    assert sorted(map(str, selected)) == sorted(map(str, MADE.predicted()))
+    assert sorted(map(str, selected)) == sorted(map(str, make_paper.predicted()))
 
 
 def test_verdicts_are_known_and_no_verdict_is_without_what_shows_it():
-    assert {row.verdict for row in ROWS} == set(MADE.VERDICTS)
+    assert {row.verdict for row in ROWS} == set(make_paper.VERDICTS)
     for row in ROWS:
         if row.verdict in ("supported", "not supported"):
             assert row.shown, row.says
