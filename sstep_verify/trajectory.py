@@ -10,7 +10,10 @@ import numpy as np
 GIVEN = "given"
 """`Trajectory.stopped` of a vector that was handed over as it is: nothing was run."""
 
-OWN_RULE = ("tolerance", "stagnation", "precision")
+BELOW_FLOAT64 = ("stagnation", "precision")
+"""Why training ended, where float64 cannot show that its tolerance is reached."""
+
+OWN_RULE = ("tolerance", *BELOW_FLOAT64)
 """`Trajectory.stopped` of runs that their solver ended by a rule of its own."""
 
 RELATIVE = "relative value after {} iterations"

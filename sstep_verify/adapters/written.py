@@ -26,21 +26,18 @@ from sstep_verify.problems.kernels import shortest
 from sstep_verify.protocol import RunRequest
 from sstep_verify.solver.data.partition import partition_of
 from sstep_verify.solver.settings import OR, Settings
+from sstep_verify.trajectory import BELOW_FLOAT64
 
 ENDING = re.compile(
-    r"^(tolerance reached|cap reached|no progress any more|tolerance \S+ is below)\b.*, "
+    r"^(tolerance reached|cap reached|tolerance \S+ is below)\b.*[,:] "
     r"relative (?:gap|residual) at most (.+), gap at most (.+?)(?:, residual at most (.+))?, "
-    r"after (\d+) iterations?$",
+    r"after (\d+) iterations?(?:; .+)?$",
     re.MULTILINE,
 )
 """The line that says how training ended: why, limits of relative value, gap and residual, iterations."""
 
-REASONS = {
-    "tolerance": "tolerance reached",
-    "iterations": "cap reached",
-    "stagnation": "no progress any more",
-}
-"""How it is printed why training ended; by "precision" the tolerance stands in the words."""
+REASONS = {"tolerance": "tolerance reached", "iterations": "cap reached"}
+"""How it is printed why training ended; where float64 ends it the tolerance is in the words."""
 
 SCORE = re.compile(r"^predictions: root mean square error (\S+), in ", re.MULTILINE)
 
@@ -163,7 +160,7 @@ def _require_ending(problem: Problem, result: Mapping[str, np.ndarray], said: st
         raise ConductError(f"the command does not say how it ended: {said[-300:]}")
     reason, relative, gap, residual, iterations = found.groups()
     same = reason == REASONS[stopped] if stopped in REASONS else reason.endswith(" is below")
-    if not same or (stopped == "precision") != (code == TOO_SMALL_TOLERANCE):
+    if not same or (stopped in BELOW_FLOAT64) != (code == TOO_SMALL_TOLERANCE):
         raise ConductError(
             f"the result has the reason {stopped!r}, exit code {code}, but printed is {reason!r}"
         )

@@ -141,12 +141,13 @@ def _solve(given, communicator, watchdog) -> int:
     from sstep_verify.cli.work import Progress
     from sstep_verify.solver.communicator import on_all_ranks
     from sstep_verify.solver.training.pipeline import solve
+    from sstep_verify.trajectory import BELOW_FLOAT64
 
     settings = on_all_ranks(communicator, lambda: _settings(**given))
     lines, stopped = solve(settings, communicator, Progress(watchdog, communicator.rank == 0))
     if communicator.rank == 0:
         click.echo("\n".join(lines))
-    return TOO_SMALL_TOLERANCE if stopped == "precision" else 0
+    return TOO_SMALL_TOLERANCE if stopped in BELOW_FLOAT64 else 0
 
 
 def _settings(steps, timers, **given):

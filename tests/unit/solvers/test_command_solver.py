@@ -256,6 +256,9 @@ SPOILT = {
     "gap that is not printed": ("result", replaced("gap", lambda v: v * 1.2), "gap of at most"),
     "reason": ("result", replaced("stopped", lambda v: np.array("tolerance")), "has the reason"),
     "reason without its exit code": ("result", replaced("stopped", lambda v: np.array("precision")), "exit code"),
+    "stagnation without its exit code": (
+        "result", replaced("stopped", lambda v: np.array("stagnation")), "exit code",
+    ),
     "length": ("result", replaced("iterations", lambda v: v + 3), "iterations, but printed"),
 }  # fmt: skip
 
