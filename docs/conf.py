@@ -1,0 +1,64 @@
+"""The site of the pages: ``python -m tox -e site``, or ``sphinx-build -W --keep-going -n -c docs . OUT``.
+
+Its source is the whole tree, so that one link serves a forge and the site. A link to a page of the site is
+checked with its heading. A file that is linked is copied beside the pages. A folder is replaced by the file
+that describes it, and the README by the first page of the site.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MENU = {
+    "Start": ("install", "why", "tutorial", "read-a-failure", "gallery", "how-bounds-work"),
+    "Do": ("exchange", "adapters", "own", "ci", "training", "safe-s", "latency"),
+    "Look up": ("spec", "verdicts", "commands", "campaigns", "api", "vectors", "/reference/NOTATION"),
+    "Evidence": ("paper", "power", "stability", "costs", "model", "/reference/ERRATA", "/reports/README"),
+    "Develop": ("architecture", "/CONTRIBUTING", "/CHANGELOG"),
+}
+BESIDE = (
+    "examples/adapters/kernel_ridge/README",
+    "examples/c_mpi_solver/README",
+    "reports/vectors/README",
+)
+"""Pages that others link to, and the menu does not show."""
+
+project = html_title = "sstep_verify"
+author = copyright = "The sstep_verify developers"
+extensions = ["myst_parser"]
+root_doc = "docs/index"
+include_patterns = [
+    "docs/*.md",
+    *(f"{page[1:]}.md" for pages in MENU.values() for page in pages if page.startswith("/")),
+    *(f"{page}.md" for page in BESIDE),
+]
+exclude_patterns = [".*", "**/.*", "build", "dist", "sstep-verify-out"]
+myst_heading_anchors = 4
+html_theme = "furo"
+html_show_sphinx = False
+
+
+def setup(app):
+    """Change the text of pages as it is read; the files stay as they are."""
+    app.connect("source-read", _read)
+
+
+def _read(app, name: str, source: list[str]) -> None:
+    source[0] = re.sub(r"\]\(([^)#\s:]+)(#[^)\s]*)?\)", lambda match: _link(name, match), source[0])
+    if name == root_doc:
+        for title, pages in MENU.items():
+            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "\n".join(pages) + "\n```\n"
+    if name in BESIDE:
+        source[0] = f"---\norphan: true\n---\n{source[0]}"
+
+
+def _link(name: str, match: re.Match[str]) -> str:
+    target = ((ROOT / name).parent / match[1]).resolve()
+    if target == ROOT / "README.md":
+        return f"](/{root_doc}.md)"
+    if not target.is_dir():
+        return match[0]
+    files = [*target.glob("README.md"), *target.glob("__init__.py"), *sorted(target.glob("*.*"))]
+    return f"]({match[1].rstrip('/')}/{files[0].name})"
