@@ -41,6 +41,25 @@ def test_links_lead_to_files_of_the_tree(name):
     assert [link for link in targets if not ((ROOT / name).parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_to_headings_that_are_there(name):
+    text = re.sub(r"^```.*?^```$", "", (ROOT / name).read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    broken = [
+        (target, heading)
+        for target, heading in re.findall(r"\]\(([^)#\s:]*(?:\.md)?)#([^)\s]+)\)", text)
+        if not target.endswith(".html")
+        and heading not in headings_of((ROOT / name).parent / target if target else ROOT / name)
+    ]
+    assert broken == []
+
+
+def headings_of(page: Path) -> list[str]:
+    """Headings of a page, as a forge writes them into addresses."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+
+
 def test_program_files_in_documents_are_read(tmp_path):
     files = [
         block
