@@ -112,14 +112,18 @@ class HangError(LaunchError):
 
 
 class SlowError(LaunchError, NotMadeError):
-    """A call took `seconds` of the clock and did not hang: nothing is said of what was called."""
+    """A call or a program took `seconds` of the clock and did not hang: nothing is said of it.
 
-    def __init__(self, function: str, seconds: float, states: Sequence[RankState]):
+    `option` allows it more.
+    """
+
+    def __init__(self, function: str, seconds: float, states: Sequence[RankState], option: str = "limit"):
         self.states = tuple(states)
+        still = "the ranks still made progress, or" if states else "it"
         lines = [
-            f"{function}: not judged: no end within {seconds:g} s of the clock, but the ranks still made "
-            "progress, or waited for a processor; end what else runs on this machine, or allow more "
-            "seconds (limit)"
+            f"{function}: not judged: no end within {seconds:.4g} s of the clock, but {still} waited for a "
+            "processor; end what else runs on this machine, or allow more seconds "
+            f"({option})"
         ]
         super().__init__("\n".join([*lines, *(f"  {state.describe()}" for state in self.states)]))
 

@@ -21,14 +21,15 @@ import threading
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from sstep_verify.adapters.program.patience import Patience, processes
 from sstep_verify.adapters.program.tables import WAYS, Program
 from sstep_verify.errors import MACHINE, InputError, ProgramError, RefusedError
 from sstep_verify.protocol import RunRequest, Solver
+from sstep_verify.ranks import SlowError
 
 REFUSED = 65
 """Exit code of a program that refuses its input (EX_DATAERR of sysexits.h)."""
@@ -56,9 +57,6 @@ PR_SET_CHILD_SUBREAPER = 36
 
 PATIENCE, POLL = 2.0, 0.002
 """Seconds that orphans that are ended have to be gone, and between two looks."""
-
-MOST_MILLISECONDS = 2**31 - 1
-"""Longest time that a poll may be told, 24 days."""
 
 
 @dataclass(frozen=True)
@@ -183,10 +181,11 @@ def execute(
 ) -> Ended:
     """Run a program to its end, or for as long as it may; of the words no shell sees any.
 
-    It may take `time_limit` seconds and `memory` GiB of address space for each of its processes, 0 for any
-    number, has `variables` beside our own, and of the end of each of its outputs `tail` bytes are kept. One
-    that cannot be started has the exit code 127 or 126, as in a shell. OSError where that lies with the
-    machine (`MACHINE`), as where it has too many processes.
+    It may live `time_limit` seconds and take `memory` GiB of address space for each of its processes, 0 for
+    any number, has `variables` beside our own, and of the end of each of its outputs `tail` bytes are kept.
+    One that cannot be started has the exit code 127 or 126, as in a shell. OSError where that lies with the
+    machine (`MACHINE`), as where it has too many processes; SlowError where it took too long and had too
+    little of the processors (`patience`).
     """
 
     def limit() -> None:
@@ -208,31 +207,38 @@ def execute(
                 raise
             code = 127 if isinstance(error, FileNotFoundError) else 126
             return Ended(code, 0.0, errors=f"{words[0]}: cannot be started: {error}", started=False)
-        orphans.group, timed_out = process.pid, False
+        orphans.group, timed_out, patience = process.pid, True, Patience(process.pid, time_limit)
         try:
-            _await_end(process, time_limit)
-        except subprocess.TimeoutExpired:
-            timed_out = True
+            timed_out = not _ends(process, patience)
         finally:
             seconds = time.monotonic() - begin
             # Also where it has ended: what it started and left behind goes with it.
             _end_group(process, timed_out)
+        if timed_out and not patience.hung:
+            raise SlowError(words[0], seconds, [], option="time_limit")
         said = _tail(output, tail), _tail(errors, tail)
     return Ended(process.returncode, seconds, timed_out, *said, escaped=orphans.running)
 
 
-def _await_end(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """Wait for the end of a process, which `Popen.wait` with a limit would see up to 0.05 s late."""
-    end = time.monotonic() + seconds
-    with contextlib.suppress(OSError):  # A kernel, or a sandbox, without such descriptors.
-        descriptor = os.pidfd_open(process.pid)
-        try:
+def _ends(process: subprocess.Popen[bytes], patience: Patience) -> bool:
+    """Wait until a process has ended, or may take no longer; whether it has ended."""
+    with contextlib.ExitStack() as held:
+        poll = None
+        with contextlib.suppress(OSError):  # A kernel, or a sandbox, without such descriptors.
+            descriptor = os.pidfd_open(process.pid)
+            held.callback(os.close, descriptor)
             poll = select.poll()
             poll.register(descriptor, select.POLLIN)
-            poll.poll(min(1e3 * seconds, MOST_MILLISECONDS))
-        finally:
-            os.close(descriptor)
-    process.wait(max(0.0, end - time.monotonic()))
+        while True:
+            pause = patience.pause
+            if poll is not None:  # `Popen.wait` with a limit sees an end up to 0.05 s late.
+                poll.poll(1e3 * pause)
+                pause = 0.0
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(pause)
+                return True
+            if patience.hangs() or patience.is_over:
+                return False
 
 
 def _end_group(process: subprocess.Popen[bytes], ask: bool) -> None:
@@ -294,16 +300,12 @@ def _children(but: Container[int] = ()) -> dict[int, tuple[str, int]]:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return {}  # Mostly there is none at all, and no need to look at every process.
-    found = {}
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, parent, group, session = (
-                place.read_text("ascii", "replace").rpartition(")")[2].split()[:4]
-            )
-            process = int(place.parent.name)
-            if int(parent) == os.getpid() and int(session) != os.getsid(0) and process not in but:
-                found[process] = state, int(group)
-    return found
+    own, session = os.getpid(), os.getsid(0)
+    return {
+        pid: (one.state, one.group)
+        for pid, one in processes().items()
+        if one.parent == own and one.session != session and pid not in but
+    }
 
 
 def set_up(program: Program) -> None:

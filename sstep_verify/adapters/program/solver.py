@@ -39,6 +39,7 @@ from sstep_verify.errors import (
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest, adapter
+from sstep_verify.ranks import SlowError
 from sstep_verify.trajectory import Trajectory, Witnessed
 
 ESCAPED = "processes that had left its process group were still running when it had ended, and were ended"
@@ -66,7 +67,7 @@ class ProgramSolver:
         self.restarts = not described.from_zero and described.conventions.counts == "iterations"
         self.scaled = not described.conventions.exact
         self.as_given = described.conventions.data == "given"
-        self._given_up: dict[int, ProgramError] = {}
+        self._given_up: dict[int, ProgramError | SlowError] = {}
         self.remarks: dict[str, None] = {}
         self._long: dict[str, set[float]] = {}
 
@@ -128,7 +129,11 @@ class ProgramSolver:
             if wrapper := self._program.witness:
                 variables |= witness_variables(wrapper, self._program.nemesis, folder)
             tail = TAIL + NUMBER_BYTES * request.problem.samples
-            ended = self._executed(folder, words, variables, tail)
+            try:
+                ended = self._executed(folder, words, variables, tail)
+            except SlowError as error:
+                self._given_up[request.s] = error
+                raise
             if ended.escaped:
                 self.remarks[ESCAPED] = None
             try:

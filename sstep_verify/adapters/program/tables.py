@@ -85,8 +85,9 @@ class Program:
     texts of `environment`, variables of a run beside our own, have `PLACES`; `setup` is a command that is
     run once, before the first run. `writes` is what it leaves (docs/exchange.md): one that leaves more is
     judged by this; `panel` says that it leaves the kernel rows that it used in ``panel.bin``, as
-    examples/sstep_trace.h does. A run may take `time_limit` seconds and `memory` GiB of address space for
-    each of its processes, 0 for any number; `s` are the iterations per window that it knows, any if empty.
+    examples/sstep_trace.h does. A run may live `time_limit` seconds (`patience`) and take `memory` GiB of
+    address space for each of its processes, 0 for any number; `s` are the iterations per window that it
+    knows, any if empty.
     `witness` is the compiler wrapper of its MPI, such as ``mpicc``, if its collectives are to be counted
     from outside and judged, and `nemesis` what the witness then does to it (`ranks.interposer.NEMESES`).
     """
