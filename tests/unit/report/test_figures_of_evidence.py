@@ -1,0 +1,50 @@
+"""Figures and tables of the pages on evidence, made again from the tables of the committed reports."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from figure_scripts import FIGURES, in_a_clone, loaded
+
+DOCS = FIGURES.parent
+REPORTS = DOCS.parent / "reports"
+
+pytestmark = [
+    in_a_clone,
+    pytest.mark.skipif(not REPORTS.is_dir(), reason="reports/ is absent: this is no clone"),
+]
+
+
+def page(name: str) -> str:
+    """A page, its lines joined."""
+    return re.sub(r"\s+", " ", (DOCS / name).read_text("utf-8"))
+
+
+def test_power_is_that_of_the_report():
+    power = loaded("power")
+    methods, limits = power.methods(), power.limits()
+    assert power.METHODS.read_text("utf-8") == power.scatter(methods)
+    assert power.LIMITS.read_text("utf-8") == power.spans(methods, limits)
+    assert "\n".join(power.table(limits)) in (DOCS / "power.md").read_text("utf-8")
+    stated = (power.TABLES / "rivals.md").read_text("utf-8")
+    for one in methods:
+        assert f"{one.detected} of {one.faulty} | {one.rejected} of {one.correct} |" in stated
+    ours, most = methods[:2]
+    assert (ours.name, most.name) == (power.OURS, "3 x baseline")
+    assert ours.detected == ours.faulty
+    assert ours.rejected == 0
+    for words in power.sentences(methods):
+        assert words in page("power.md")
+
+
+def test_false_alarms_are_those_of_the_report():
+    alarms = loaded("false_alarms")
+    cells = alarms.cells()
+    assert alarms.FIGURE.read_text("utf-8") == alarms.drawing(cells)
+    assert "\n".join(alarms.table(cells)) in (DOCS / "false-alarms.md").read_text("utf-8")
+    assert "\n".join(alarms.why_none(cells)) in (DOCS / "false-alarms.md").read_text("utf-8")
+    assert min(runs for one in cells for runs in one.decided) >= 30
+    assert max(one.ratio for one in cells) <= 1
+    for words in alarms.sentences(cells):
+        assert words in page("false-alarms.md")
