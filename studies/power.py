@@ -1,7 +1,7 @@
 """Campaigns that measure power: the tables ``[[sensitivity]]``, and the studies that they name.
 
-``python -m studies.power RESULTS_JSON`` writes what such a campaign measured, and alone fails where what
-stands there is not of this version (``tox -e release``).
+``python -m studies.power reports/sensitivity/made.json`` writes what such a campaign measured. Without a
+path it fails unless this version was measured (``tox -e release``).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from operator import itemgetter
+from pathlib import Path
 from typing import Annotated, Any
 
 from sstep_verify.campaign.cases import OneOf, Range, Whole, chosen, read_table
@@ -20,7 +21,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.files.writing import write_text
 from sstep_verify.power import FILE, NOT_MEASURED, Measured, deciding_digest, measured
 from sstep_verify.report.plain import grouped, plain
-from sstep_verify.report.results import Results, Summary, load
+from sstep_verify.report.results import Summary
 from studies.adversary import cases as adversary
 from studies.alarms import study as alarms
 from studies.corpus.judged import case_of, judged
@@ -231,30 +232,25 @@ def sentence(found: Sensitivity, planned: int, made: int, state: State) -> str:
 KIND = SensitivityKind()
 
 
-def measured_by(results: Results) -> Measured:
-    """What a document that measures power holds."""
-    told, found = results.campaign.parameters, results.sensitivity
-    if found is None or found.corpus is None or DIGEST not in told:
-        raise SystemExit(
-            f"{results.campaign.name}: measures no power; run python -m sstep_verify run sensitivity"
-        )
-    git: Any = results.provenance.get("git", {})
-    campaigns: Any = told[CAMPAIGNS]
+def measured_by(stated: Mapping[str, Any], where: str) -> Measured:
+    """What a campaign of power measured, by its ``made.json`` (`studies.committed`)."""
+    told = stated["parameters"]
+    if DIGEST not in told:
+        raise SystemExit(f"{where}: measures no power; run python -m sstep_verify run sensitivity")
     return Measured(
-        next(iter(found.sentences)),
-        git.get("commit", "") if isinstance(git, Mapping) else "",
-        tuple(campaigns),
-        str(told[DIGEST]),
+        stated["sentences"][0], stated["git"]["commit"], tuple(told[CAMPAIGNS]), str(told[DIGEST])
     )
 
 
 def main(path: str = "") -> None:
-    """Write what a results document measured; without one, fail unless this version was measured."""
+    """Write what a campaign measured; without a path, fail unless this version was measured."""
     if path:
-        write_text(FILE, json.dumps(plain(measured_by(load(path))), indent=1) + "\n")
+        stated = json.loads(Path(path).read_text("utf-8"))
+        write_text(FILE, json.dumps(plain(measured_by(stated, path)), indent=1) + "\n")
     elif deciding_digest() != measured().digest:
         raise SystemExit(
-            f"{NOT_MEASURED}: run python -m sstep_verify run sensitivity, then this with its results.json"
+            f"{NOT_MEASURED}: run python -m sstep_verify run sensitivity, then studies.committed, "
+            "then this with its made.json"
         )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from sstep_verify import ReferenceSolver, power, verify
@@ -17,11 +15,9 @@ from sstep_verify.report.results import load
 from sstep_verify.report.write import write_report
 from studies import power as studied
 from studies.corpus.listing import corpus
-from studies.power import KIND, STUDIES, measured_by, sentence
+from studies.power import KIND, STUDIES, sentence
 from studies.report.sensitivity.alarms import AdversaryDocument, AlarmsDocument
-from studies.report.sensitivity.part import RIVALS, Sensitivity, judge_rows, rivals_in_words
-
-REPORT = Path(__file__).parents[3] / "reports" / "sensitivity" / "results.json"
+from studies.report.sensitivity.part import Sensitivity
 
 TOML = """
 [campaign]
@@ -112,12 +108,7 @@ def test_the_shipped_campaigns_have_every_study():
         assert {one.study for one in read_definition(name).families} == set(STUDIES)
 
 
-@pytest.mark.skipif(not REPORT.is_file(), reason="reports/ is absent: this is no clone of the repository")
-def test_the_statement_of_every_run_is_that_of_the_committed_campaign():
-    assert measured() == measured_by(load(REPORT)), (
-        "run python -m studies.power reports/sensitivity/results.json"
-    )
-    assert measured().words.startswith("97 of 97 mistakes found, 0 of 90 right solvers refused")
+def test_what_is_said_of_every_run_names_the_campaigns_judged():
     assert set(measured().campaigns) == set(studied.campaigns_judged())
 
 
@@ -195,10 +186,3 @@ def test_words_about_what_decides_are_not_in_the_digest(monkeypatch, tmp_path, n
 def test_a_run_tells_measured_power_where_it_is_the_profile_that_was_measured(asked, told):
     report = verify(ReferenceSolver("float64"), "smoke", **asked)
     assert bool(report.results.summary.power) == told
-
-
-@pytest.mark.skipif(not REPORT.is_file(), reason="reports/ is absent: this is no clone of the repository")
-def test_the_table_of_the_readme_is_that_of_the_committed_campaign():
-    table = (REPORT.parent / "tables" / RIVALS).read_text("utf-8")
-    assert table == rivals_in_words(judge_rows(load(REPORT).sensitivity))
-    assert table in REPORT.parents[2].joinpath("README.md").read_text("utf-8")

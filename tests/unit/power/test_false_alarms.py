@@ -20,11 +20,18 @@ from studies.alarms.groups import decided, judged_run
 from studies.alarms.solvers import LOGGING, Variant
 from studies.alarms.study import tightness_row
 from studies.corpus.mistakes import WRONG
+from studies.coverage.freedoms import CORE
 from studies.legal.arithmetic import added
 from studies.report.sensitivity.alarms import AlarmsDocument, AlarmUnit
 
 SMALL = {"steps": 50, "legal orders": 15, "BLAS threads": 1, "design": 9}
 TOO_SMALL = 1000.0
+
+
+@pytest.fixture(autouse=True)
+def no_stated_processor(monkeypatch):
+    """A run is made in this process, where what a test changes is changed, unless a processor is stated."""
+    monkeypatch.delenv(CORE, raising=False)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import json
 import math
 import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -222,17 +221,6 @@ def test_a_verdict_may_be_given_as_record_or_as_dict():
     one = verdict("a")
     given = document([case("a")], [one])
     assert given == replace(given, verdicts=(one.as_dict(),))
-
-
-COMMITTED = sorted((Path(__file__).parents[3] / "reports").glob("*/results.json"))
-
-
-@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.parent.name)
-def test_committed_reports_are_read(path):
-    document = load(path)
-    assert document.cases or document.studies, (
-        "a committed report holds cases, or the power that was measured"
-    )
 
 
 def test_only_a_regular_file_of_a_stated_size_is_read(tmp_path, monkeypatch):

@@ -45,10 +45,9 @@ def test_few_vectors_show_every_mistake_and_are_proved_anew(written):
     assert json.loads(result.output) == {"proved": True, "vectors": FEW, "flags": sorted(index.notes)}
 
 
-def test_the_committed_ones_are_proved_anew():
-    index = verify_vectors(Path(__file__).parents[3] / "reports" / "vectors")
-    assert len(index.vectors) == FEW
-    assert set(index.notes) == {mistake.name for mistake in MISTAKES}
+def test_they_have_the_committed_digests(written):
+    committed = Path(__file__).parents[3] / "reports" / "vectors" / "vectors.json"
+    assert (written / "vectors.json").read_bytes() == committed.read_bytes()
 
 
 def test_the_same_bytes_are_written_every_time(written, tmp_path):
