@@ -61,7 +61,6 @@ from sstep_verify.solver.training.files import (
 from sstep_verify.solver.training.intervals import Place, Training
 from sstep_verify.solver.training.predictions import as_text, predict, score
 from sstep_verify.solver.training.schedule import Stretch, numbers_of
-from sstep_verify.trajectory import BELOW_FLOAT64
 
 
 class Listener(Protocol):
@@ -309,23 +308,22 @@ def _compiling() -> Iterator[str]:
 
 
 def _ending(problem: Problem, training: Training) -> str:
-    stated = training.stated()
-    told = (
-        f"{measure_of(problem)} at most {at_most(stated.relative[1])}, gap at most {at_most(stated.gap[1])}"
+    stated, measure, tolerance = training.stated(), measure_of(problem), training.settings.tolerance
+    scaled = "the data" if problem.is_svm else "the data or the targets"
+    reason, way_out = {
+        "tolerance": ("tolerance reached, ", ""),
+        "iterations": ("cap reached, ", ""),
+    }.get(
+        training.stopped,
+        (
+            f"tolerance {shortest(tolerance)} is below what float64 can show here: ",
+            f"; scale {scaled}, or ask for a larger one",
+        ),
     )
+    told = f"{measure} at most {at_most(stated.relative[1])}, gap at most {at_most(stated.gap[1])}"
     if not problem.is_svm:
         told += f", residual at most {at_most(stated.residual[1])}"
-    told += f", after {counted(training.iteration, 'iteration')}"
-    if training.stopped not in BELOW_FLOAT64:
-        return f"{'tolerance' if training.stopped == 'tolerance' else 'cap'} reached, {told}"
-    tolerance, scaled = (
-        training.settings.tolerance,
-        "the data" if problem.is_svm else "the data or the targets",
-    )
-    return (
-        f"tolerance {shortest(tolerance)} is below what float64 can show here: {told}; scale {scaled}, or "
-        "ask for a larger one"
-    )
+    return f"{reason}{told}, after {counted(training.iteration, 'iteration')}{way_out}"
 
 
 def at_most(value: float) -> str:
