@@ -18,7 +18,7 @@ import numpy as np
 
 from sstep_verify.adapters.arithmetic import arithmetic_of_process
 from sstep_verify.adapters.callable import observed
-from sstep_verify.adapters.shares import noted_columns, require_shares
+from sstep_verify.adapters.shares import require_shares
 from sstep_verify.errors import (
     ConductError,
     DivergedError,
@@ -49,10 +49,10 @@ from sstep_verify.trajectory import BROADCAST, BROADCASTS, Trajectory, Witnessed
 
 def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:
     """Make a run on an mpi4py communicator; ConductError where shares are less even than promised."""
-    with noted_columns() as taken:
-        made = ProductionSolver(communicator_of(comm), **asdict(options)).run(request)
-    if taken:
-        require_shares(request.problem.data, comm.allgather(taken[0]), options.partition)
+    solver = ProductionSolver(communicator_of(comm), **asdict(options))
+    made = solver.run(request)
+    if solver.columns is not None:
+        require_shares(request.problem.data, comm.allgather(solver.columns), options.partition)
     return made
 
 

@@ -8,7 +8,7 @@ epoch no coordinate is drawn twice, so a window of k draws has k distinct ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ from sstep_verify.problems import IndexStream
 from sstep_verify.protocol import RunRequest
 from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.settings import Settings
-from sstep_verify.solver.training.intervals import Training
 from sstep_verify.solver.training.schedule import Stretch, windows_of
 from sstep_verify.trajectory import ALLREDUCE, REDUCE_SCATTER
 
@@ -42,32 +41,6 @@ class Window(NamedTuple):
     messages: tuple[Message, ...]
 
 
-class Watched(Communicator):
-    """Passes all on to another communicator; `noted`: reductions since that was last emptied."""
-
-    def __init__(self, inner: Communicator):
-        self._inner = inner
-        self.rank, self.size = inner.rank, inner.size
-        self.noted: list[Message] = []
-        for name in ("allgather", "first", "alltoallv", "broadcast", "barrier"):
-            setattr(self, name, getattr(inner, name))
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Those of the ranks."""
-        return self._inner.kinds
-
-    def allreduce(self, buffer: np.ndarray) -> None:
-        """Note and sum."""
-        self.noted.append(Message(ALLREDUCE, buffer.size))
-        self._inner.allreduce(buffer)
-
-    def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
-        """Note and sum."""
-        self.noted.append(Message(REDUCE_SCATTER, send.size))
-        self._inner.reduce_scatter(send, receive, counts)
-
-
 class Interval(NamedTuple):
     """An interval of a training that was made, and the reductions in it."""
 
@@ -76,19 +49,40 @@ class Interval(NamedTuple):
     noted: list[Message]
 
 
-def watch(training: Training, watched: Watched) -> list[Interval]:
-    """The intervals of a training over a watched communicator, filled as it makes them."""
-    made: list[Interval] = []
-    advance = training.advance
+class Watched(Communicator):
+    """Passes all on to another communicator; `intervals` of a training, with their reductions."""
 
-    def advance_noted(end: int) -> Iterator[None]:
-        begin, watched.noted = training.reached, []
-        yield from advance(end)
-        made.append(Interval(begin, training.reached, watched.noted))
-        watched.noted = []  # A measurement follows.
+    def __init__(self, inner: Communicator):
+        self._inner = inner
+        self.rank, self.size = inner.rank, inner.size
+        self._begin: int | None = None
+        self._noted: list[Message] = []
+        self.intervals: list[Interval] = []
+        for name in ("allgather", "first", "alltoallv", "broadcast", "barrier"):
+            setattr(self, name, getattr(inner, name))
 
-    vars(training)["advance"] = advance_noted
-    return made
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Those of the ranks."""
+        return self._inner.kinds
+
+    def mark(self, iteration: int) -> None:
+        """An interval begins or ends at an iteration; outside of intervals training measures."""
+        if self._begin is None:
+            self._begin, self._noted = iteration, []
+        else:
+            self.intervals.append(Interval(self._begin, iteration, self._noted))
+            self._begin, self._noted = None, []
+
+    def allreduce(self, buffer: np.ndarray) -> None:
+        """Note and sum."""
+        self._noted.append(Message(ALLREDUCE, buffer.size))
+        self._inner.allreduce(buffer)
+
+    def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
+        """Note and sum."""
+        self._noted.append(Message(REDUCE_SCATTER, send.size))
+        self._inner.reduce_scatter(send, receive, counts)
 
 
 def due_windows(

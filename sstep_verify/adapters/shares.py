@@ -10,15 +10,13 @@ runs. Columns that are lost or held twice are not looked for here: every step of
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import ConductError
-from sstep_verify.solver import run as run_module
 
 DEALT = 1 << 14
 """Columns that are dealt one by one, those with the most nonzeros; the others have their nonzeros even."""
@@ -97,20 +95,3 @@ def _require_even(counts: np.ndarray, parts: Sequence[np.ndarray]) -> None:
                 f"rank {rank} makes work {loads[rank]} on panels, with a column of {column}, and another "
                 f"rank {min(loads)}"
             )
-
-
-@contextlib.contextmanager
-def noted_columns() -> Iterator[list[slice | np.ndarray]]:
-    """Keep which columns the runs made meanwhile on this rank take of their whole data."""
-    taken: list[slice | np.ndarray] = []
-    take = run_module.local_columns
-
-    def noting(data: Any, columns: slice | np.ndarray) -> Any:
-        taken.append(columns)
-        return take(data, columns)
-
-    run_module.local_columns = noting
-    try:
-        yield taken
-    finally:
-        run_module.local_columns = take

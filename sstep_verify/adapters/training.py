@@ -15,7 +15,6 @@ from sstep_verify.adapters.scheduled import (
     due_windows,
     require_counts,
     require_windows,
-    watch,
 )
 from sstep_verify.adapters.shares import require_shares
 from sstep_verify.costs.tuning import Tuner
@@ -156,12 +155,11 @@ def train_on_rank(
         schedule = Schedule(tuner, ranks, sequence, begin)
     given: dict[str, Any] = {"place": place, "schedule": schedule, "log": request.log}
     told = problem, request.stream, settings
-    seen = None
-    if settings.tuned and (watched or ranks > 1):
-        training = Training(*told, noting := Watched(communicator), **given)
-        seen = watch(training, noting)
-    else:
+    noting = Watched(communicator) if settings.tuned and (watched or ranks > 1) else None
+    if noting is None:
         training = Training(*told, communicator, **given)
+    else:
+        training = Training(*told, noting, mark=noting.mark, **given)
     kept = {}
     for measured in training:
         if measured and training.iteration - begin in request.stops:
@@ -170,8 +168,8 @@ def train_on_rank(
     if settings.tuned:
         due = due_windows(sequence, request, settings, ranks, training.iteration)
         require_counts(due, made.counters, settings)
-        if seen is not None and not (settings.keep_gram or settings.cache):
-            require_windows(due, seen, settings, ranks, problem.samples)
+        if noting is not None and not (settings.keep_gram or settings.cache):
+            require_windows(due, noting.intervals, settings, ranks, problem.samples)
     kept |= dict(zip(made.iterations.tolist(), made.alphas, strict=True))
     iterations = sorted(kept)
     history = {found.iteration - begin: found.values.relative for found in training.history}

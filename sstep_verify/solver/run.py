@@ -37,7 +37,8 @@ class Run:
     up to the request's, and reductions carry the time word; `room`: memory of an earlier run's packet.
     Attributes `gram`, (m, m), or None: the Gram matrix, if it is kept; `log`, (H, b), or None: new values
     of the drawn coordinates, if asked for; `alpha`, (m,): the current dual vector; `exchange`: what is
-    communicated; `packet`: what is summed, and the time word where s is tuned.
+    communicated; `packet`: what is summed, and the time word where s is tuned; `columns`: features that
+    this rank takes of the data, None where it takes them as they are.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Run:
         # No subclass: one may look at every reduction.
         self._alone = type(communicator) is SelfCommunicator
         self._order: np.ndarray | None = None
+        self.columns: slice | np.ndarray | None = None
         self._width = max(min(request.s, request.iterations), 1)
         most = min(self._width * block, samples)
         # Fixed for a kept Gram matrix, so that its bits do not depend on the s of the run that formed it.
@@ -91,8 +93,8 @@ class Run:
         if self._options.columns == "local" or size == 1:
             return data
         partition = partition_of(column_nonzeros(data), size, self._options.partition)
-        self._order = partition.order
-        return local_columns(data, partition.columns(self._communicator.rank))
+        self._order, self.columns = partition.order, partition.columns(self._communicator.rank)
+        return local_columns(data, self.columns)
 
     def _exchange_of(self, most: int) -> Exchange:
         """The exchange of windows with at most so many rows; what others need is not loaded."""
@@ -222,6 +224,11 @@ class ProductionSolver:
     **options
         See `sstep_verify.solver.settings.Options`.
 
+    Attributes
+    ----------
+    columns : slice or ndarray or None
+        Features that this rank took of the data of the last run; None where it took them as they are.
+
     Raises
     ------
     InputError
@@ -233,6 +240,7 @@ class ProductionSolver:
         self._options = Options(**options)
         self._gram: tuple[str, np.ndarray] | None = None
         self._room: np.ndarray | None = None
+        self.columns: slice | np.ndarray | None = None
         self.declaration = self._options.declaration(self._communicator.size)
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
@@ -256,6 +264,7 @@ class ProductionSolver:
         kept = self._gram is not None and self._gram[0] == request.problem.digest
         gram = self._gram[1] if self._gram is not None and kept else None
         run = Run(self._options, self._communicator, request, gram, room=room)
+        self.columns = run.columns
         if run.gram is not None:
             self._gram = (request.problem.digest, run.gram)
         stops, stopped = request.stops, "iterations"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from time import perf_counter_ns, thread_time_ns
 from typing import NamedTuple
@@ -49,6 +49,10 @@ class Place(NamedTuple):
     sequence: tuple[Stretch, ...] = ()
 
 
+def _unmarked(_iteration: int) -> None:
+    """Nobody is told where intervals begin and end."""
+
+
 class Training:
     """Makes intervals until the tolerance or the last iteration is reached, or float64 tells no more.
 
@@ -59,7 +63,8 @@ class Training:
     to be iterations; complete, and with columns "local"; `place`: where an earlier training stood at the
     end of an interval; absent, all begins at 0; `schedule`: where s is tuned: says which s and exchange
     come next, beginning at the place; `log`: keep the new value of each drawn coordinate (H x b words);
-    `since`: iteration from which training is to end at this tolerance, which an earlier one need not be.
+    `since`: iteration from which training is to end at this tolerance, which an earlier one need not be;
+    `mark`: told at which iteration an interval begins, and at which it ends, before it is measured.
 
     Attributes `reached`: iterations made, those before a resumption and of the interval under way included;
     `alpha`, `history`: as in `Place`, at the end of the last interval; `stopped`, `attainable`: why
@@ -83,6 +88,7 @@ class Training:
         schedule: Schedule | None = None,
         log: bool = False,
         since: int = 0,
+        mark: Callable[[int], None] = _unmarked,
     ):
         settings.refuse(problem)
         if schedule is not None and settings.recompute:
@@ -102,6 +108,7 @@ class Training:
         self._seconds = np.zeros(len(PHASES))
         self._gram: np.ndarray | None = None
         self._prepared: Run | None = None
+        self._mark = mark
         self._log, self._logs = log, [np.empty((0, stream.block))]
 
     @property
@@ -207,6 +214,7 @@ class Training:
     def advance(self, end: int) -> Iterator[None]:
         """Make one interval up to an iteration, unmeasured; comes back after some windows."""
         begin = self.reached
+        self._mark(begin)
         with self._noted(begin):
             if self.schedule is None:
                 run, self._prepared = self._prepared or self._run_of(begin, end, self.alpha), None
@@ -224,6 +232,7 @@ class Training:
             self.schedule.told(run.packet.told)
         self._close(run)
         self.alpha = run.alpha.copy()
+        self._mark(self.reached)
 
     def _advance_tuned(self, schedule: Schedule, end: int) -> Generator[None, None, Run]:
         """Make one interval as the schedule says; the run that ended it, another one for each exchange."""
