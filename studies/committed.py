@@ -30,7 +30,7 @@ class Kept:
 
 KEPT = {
     "certified": Kept({}, ("certified.csv",)),
-    "false-alarms": Kept({}, ("coverage.csv", "tightness.csv", "variants.csv")),
+    "false-alarms": Kept({}, ("coverage.csv", "coverage.md", "tightness.csv", "variants.csv")),
     "scaling": Kept(
         {
             f"scaling-{name}.svg": f"Predicted time per iteration over the number of ranks, {name}"
