@@ -145,7 +145,7 @@ def sentences(found: Sequence[Cell]) -> list[str]:
         counts.update({name: int(value) for name, value in row.items() if name != "variant"})
     covered = sum(len(one.decided) for one in found)
     explained = sum(len(one.reasons) for one in found)
-    stated = (TABLES / "coverage.md").read_text("utf-8")
+    stated = (TABLES.parent / "made.json").read_text("utf-8")
     pairs, injected = re.findall(r"([\d,]+ of [\d,]+) (?:pairs|planted)", stated)
     return [
         f"{counts['failed'] or 'None'} of {counts['passed'] + counts['failed']:,} decided runs",
