@@ -48,3 +48,33 @@ def test_false_alarms_are_those_of_the_report():
     assert max(one.ratio for one in cells) <= 1
     for words in alarms.sentences(cells):
         assert words in page("false-alarms.md")
+
+
+def test_stability_is_that_of_the_report():
+    stability = loaded("stability")
+    factors = stability.factors()
+    assert stability.FIGURE.read_text("utf-8") == stability.drawing(factors)
+    text = (DOCS / "stability.md").read_text("utf-8")
+    assert "\n".join(stability.table(factors)) in text
+    assert len(stability.growths()) == 6
+    assert "\n".join(stability.growths()) in text
+    runs = stability.worse()
+    double = [row for row in runs if row["precision"] == "float64"]
+    (single,) = [row for row in runs if row["precision"] == "float32"]
+    assert f"Another {len(double)} runs exceed ten, all in float64" in text
+    assert {row["task"] for row in double} == {"svm-l1"}
+    assert (
+        len(
+            {
+                (row["case"].partition("/")[2].partition("/")[2], row["condition"], row["seed"])
+                for row in double
+            }
+        )
+        == 3
+    )
+    medians = [float(row["loss factor of medians over orders"]) for row in double]
+    assert f"only {min(medians):.2f} to {max(medians):.2f} times apart" in text
+    assert (
+        f"The errors are {single['error / u']} and {single['classical error / u']} unit roundoffs" in text
+    )
+    assert f"still {single['loss factor of medians over orders']} times apart" in text
