@@ -13,11 +13,16 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MENU = {
     "Start": ("install", "why", "tutorial", "read-a-failure", "gallery", "how-bounds-work"),
-    "Do": ("exchange", "adapters", "own", "ci", "training", "safe-s", "latency"),
-    "Look up": ("spec", "verdicts", "commands", "campaigns", "api", "vectors", "/reference/NOTATION"),
-    "Evidence": ("paper", "power", "stability", "costs", "model", "/reference/ERRATA", "/reports/README"),
+    "Do": ("exchange", "adapters", "final-vector", "own", "ci", "training", "safe-s", "latency"),
+    "Look up": (
+        "spec", "verdicts", "commands", "campaigns", "api", "run-folder", "vectors", "/reference/NOTATION",
+    ),
+    "Evidence": (
+        "paper", "power", "false-alarms", "stability", "costs", "model", "/reference/ERRATA",
+        "/reports/README",
+    ),
     "Develop": ("architecture", "/CONTRIBUTING", "/CHANGELOG"),
-}
+}  # fmt: skip
 BESIDE = (
     "examples/adapters/kernel_ridge/README",
     "examples/c_mpi_solver/README",

@@ -1,7 +1,7 @@
 function solve_folder(folder)
 % SOLVE_FOLDER  The MATLAB reference on an exchange folder; leaves a trace.
 %
-%   SOLVE_FOLDER(folder) reads the files of a run (docs/exchange.md), makes it
+%   SOLVE_FOLDER(folder) reads the files of a run (docs/run-folder.md), makes it
 %   with SSTEP_DCD_KSVM or SSTEP_BDCD_KRR, and writes a at its points. Runs in
 %   MATLAB and in GNU Octave, without toolboxes or packages.
 

@@ -81,8 +81,8 @@ def command(data, file, final, **given):
     needed only if the certificate names no known data set.
 
     With --final FILE a vector that somebody's solver left is judged: is it the optimum of this problem, and
-    feasible? A report is written as by `check`, and the exit codes are those of `check`; docs/exchange.md
-    says how the file may look, and how one in another scale or sign is read.
+    feasible? A report is written as by `check`, and the exit codes are those of `check`.
+    docs/final-vector.md says how the file may look, and how one in another scale or sign is read.
 
     Certificates are kept under $XDG_CACHE_HOME, and one found there is proved anew in the same way before
     it is printed; one that cannot be is named, left out, and certified again.
