@@ -15,7 +15,8 @@ MENU = {
     "Start": ("install", "why", "tutorial", "read-a-failure", "gallery", "how-bounds-work"),
     "Do": ("exchange", "adapters", "final-vector", "own", "ci", "training", "safe-s", "latency"),
     "Look up": (
-        "spec", "verdicts", "commands", "campaigns", "api", "run-folder", "vectors", "/reference/NOTATION",
+        "spec", "verdicts", "commands", "campaigns", "api", "run-folder", "program-file", "vectors",
+        "/reference/NOTATION",
     ),
     "Evidence": (
         "paper", "power", "false-alarms", "stability", "costs", "model", "/reference/ERRATA",
