@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
+from drawn import read
 from figure_scripts import FIGURES, in_a_clone, loaded
 
 DOCS = FIGURES.parent
@@ -78,3 +80,18 @@ def test_stability_is_that_of_the_report():
         f"The errors are {single['error / u']} and {single['classical error / u']} unit roundoffs" in text
     )
     assert f"still {single['loss factor of medians over orders']} times apart" in text
+
+
+def test_safe_s_is_what_the_command_certifies():
+    pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra data")
+    safe = loaded("safe_s")
+    found = safe.certificate()
+    stated = re.findall(r"(float\d+): largest certified s = (\d+)", (DOCS / "safe-s.md").read_text("utf-8"))
+    assert [name for name, _ in stated] == [curve.precision for curve in found.curves]
+    largest = [int(s) for _, s in stated]
+    assert [curve.largest for curve in found.curves] == pytest.approx(largest, rel=0.02)
+    kept, made = read(safe.FIGURE.read_text("utf-8")), read(safe.drawing(found))
+    assert len(kept.texts) == len(made.texts)
+    for place in (0, 1):  # what was lost by windows is rounding, which is another one with another BLAS
+        before, after = (one.marks[safe.page_colour(place)] for one in (kept, made))
+        np.testing.assert_allclose(before, after, atol=1.0)
