@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import math
 import re
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -95,3 +98,18 @@ def test_safe_s_is_what_the_command_certifies():
     for place in (0, 1):  # what was lost by windows is rounding, which is another one with another BLAS
         before, after = (one.marks[safe.page_colour(place)] for one in (kept, made))
         np.testing.assert_allclose(before, after, atol=1.0)
+
+
+def test_speed_ups_are_those_of_the_report():
+    with (REPORTS / "latency" / "duke-rbf" / "latency.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    lines = []
+    for delay, cells in groupby(rows, key=lambda row: float(row["delay"])):
+        own = {int(row["s"]): row for row in cells}
+        gained = {s: float(row["speed-up"]) for s, row in own.items()}
+        assert max(gained, key=gained.__getitem__) == 256
+        off = max(abs(float(row["error"])) for row in own.values())
+        words = f"{math.ceil(100 * off)} %" if off else ""
+        last = f"{gained[256]:.0f}" if gained[256] >= 100 else f"{gained[256]:.1f}"
+        lines.append(f"| {delay:,.0f} | {gained[32]:.1f} | {last} | {words} |".replace("|  |", "| |"))
+    assert "\n".join(lines) in (DOCS / "latency.md").read_text("utf-8")
