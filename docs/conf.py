@@ -15,8 +15,8 @@ MENU = {
     "Start": ("install", "why", "tutorial", "read-a-failure", "gallery", "how-bounds-work"),
     "Do": ("exchange", "adapters", "final-vector", "own", "ci", "training", "safe-s", "latency"),
     "Look up": (
-        "spec", "verdicts", "commands", "campaigns", "api", "run-folder", "program-file", "vectors",
-        "/reference/NOTATION",
+        "spec", "verdicts", "commands", "campaigns", "api", "run-folder", "program-file", "solve",
+        "vectors", "/reference/NOTATION",
     ),
     "Evidence": (
         "paper", "power", "false-alarms", "stability", "costs", "model", "/reference/ERRATA",
@@ -24,13 +24,6 @@ MENU = {
     ),
     "Develop": ("architecture", "/CONTRIBUTING", "/CHANGELOG"),
 }  # fmt: skip
-BESIDE = (
-    "examples/adapters/kernel_ridge/README",
-    "examples/c_mpi_solver/README",
-    "reports/vectors/README",
-)
-"""Pages that others link to, and the menu does not show."""
-
 project = html_title = "sstep_verify"
 author = copyright = "The sstep_verify developers"
 extensions = ["myst_parser"]
@@ -38,10 +31,11 @@ root_doc = "docs/index"
 include_patterns = [
     "docs/*.md",
     *(f"{page[1:]}.md" for pages in MENU.values() for page in pages if page.startswith("/")),
-    *(f"{page}.md" for page in BESIDE),
+    *("reports/*/**.md", "examples/**/README.md"),  # to which pages lead, and not the menu
 ]
 exclude_patterns = [".*", "**/.*", "build", "dist", "sstep-verify-out"]
 myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]  # tables of reports begin at a lower heading
 html_theme = "furo"
 html_show_sphinx = False
 
@@ -56,7 +50,7 @@ def _read(app, name: str, source: list[str]) -> None:
     if name == root_doc:
         for title, pages in MENU.items():
             source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "\n".join(pages) + "\n```\n"
-    if name in BESIDE:
+    if name.startswith(("reports/", "examples/")) and f"/{name}" not in sum(MENU.values(), ()):
         source[0] = f"---\norphan: true\n---\n{source[0]}"
 
 
