@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sstep_verify.cli.options import checks, complete, folder_option, jobs_option, print_json, processors
+from sstep_verify.cli.topics import TOPICS
 from sstep_verify.cli.verdicts import filled, glossary, in_numbers, in_short, terms
 from sstep_verify.errors import InputError, counted
 
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 
 @click.command("explain")
-@click.argument("check", required=False, shell_complete=complete(checks))
+@click.argument(
+    "check",
+    required=False,
+    metavar="[CHECK | TOPIC]",
+    shell_complete=complete(lambda: (*checks(), *TOPICS)),
+)
 @click.argument("artefacts", nargs=-1, metavar="[ARTEFACT]", type=click.Path())
 @click.option(
     "--long", "in_full", is_flag=True, help="Add methods, derivations of the bounds, all numbers."
@@ -29,12 +35,13 @@ if TYPE_CHECKING:
 @jobs_option(", for a report")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with everything.")
 def command(check, artefacts, in_full, again, directory, jobs, as_json):
-    """Explain a check, or a verdict.
+    """Explain a check, a topic, or a verdict.
 
-    With nothing the checks are listed. With CHECK: its claim, what it needs, the defect that it must
-    find, what VACUOUS means for it, the sentences of the specification that it decides. With an
-    ARTEFACT, a folder that a report holds under artefacts/: what was found there, in plain words; CHECK
-    need not be named.
+    Without arguments, all checks and topics are listed. CHECK: its claim, what it needs, the defect that
+    it must find, what VACUOUS means for it, the requirements of the specification that it decides.
+    TOPIC: a page of the documentation (run-folder, program-file, specification, exit-codes). ARTEFACT, a
+    folder that a report holds under artefacts/: what was found there, in plain words; CHECK need not be
+    named.
 
     With --again the verdict of ARTEFACT is made anew from what it holds (problem, index stream, runs) and
     compared with the stored one; neither the solver nor its data set is needed.
@@ -48,6 +55,13 @@ def command(check, artefacts, in_full, again, directory, jobs, as_json):
     """
     from sstep_verify.checks.registry import CHECKS, checks_of
 
+    if check in TOPICS and not artefacts and not os.path.lexists(check):
+        topic = TOPICS[check]
+        if as_json:
+            print_json({"topic": check, "text": topic.text})
+        else:
+            click.echo(topic.text, nl=False)
+        return
     named = artefacts if check in CHECKS or not os.path.lexists(check or "") else (check, *artefacts)
     if len(named) > 1:
         words = ["sstep-verify", "explain", *["--again"] * again, named[0]]
@@ -95,6 +109,9 @@ def command(check, artefacts, in_full, again, directory, jobs, as_json):
     else:
         for name, declared in CHECKS.items():
             click.echo(f"{name}\n{filled(declared.claim)}")
+        click.echo("\nTopics")
+        for name, topic in TOPICS.items():
+            click.echo(f"{name}\n{filled(topic.says)}")
 
 
 def _explanation(declared: Check) -> dict[str, object]:
