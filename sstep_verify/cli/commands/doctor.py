@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,16 @@ PACKAGES = (
     Package("osqp", "osqp", "peers", "tests have no second referee for K-SVM with every kernel"),
 )
 """Packages in the order in which they are reported."""
+
+
+def installation() -> Finding:
+    """Version, commit in a clone, Python, machine: what a report of a fault must say first."""
+    from sstep_verify.provenance import collect
+
+    found: Any = collect()
+    commit = found.get("git", {}).get("commit", "")[:7]
+    version = " ".join(filter(None, (found["package"]["version"], commit and f"(commit {commit})")))
+    return Finding("sstep-verify", "ok", f"{version}, {found['python']}, {found['machine']['system']}")
 
 
 def part_findings() -> Iterator[Finding]:
@@ -217,7 +228,7 @@ def command(as_json: bool) -> None:
         list(mpi_findings())
         return
     findings = []
-    for finding in (*mpi_findings(), *part_findings()):
+    for finding in chain((installation(),), mpi_findings(), part_findings()):
         findings.append(finding)
         if not as_json:
             click.echo(finding.line())
@@ -232,4 +243,5 @@ def command(as_json: bool) -> None:
     else:
         missing = sum(finding.state == "missing" for finding in findings)
         click.echo(f"{len(findings)} parts: {wrong} wrong, {missing} missing")
+        click.echo("If you report an issue, paste these lines into it.")
     sys.exit(2 if wrong else 0)

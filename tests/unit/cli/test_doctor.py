@@ -13,6 +13,7 @@ from itertools import chain
 import pytest
 from click.testing import CliRunner
 
+from sstep_verify import __version__
 from sstep_verify.cli import mpi
 from sstep_verify.cli.commands import doctor
 from sstep_verify.cli.commands.doctor import Package, command, package
@@ -78,7 +79,9 @@ def sound(monkeypatch):
 def test_a_sound_environment_is_ok_and_every_line_has_its_three_parts(sound):
     result = CliRunner().invoke(command, [])
     assert result.exit_code == 0, result.output
-    *lines, last = result.output.splitlines()
+    *lines, last, hint = result.output.splitlines()
+    assert "paste" in hint
+    assert lines[0].split()[:3] == ["ok", "sstep-verify", __version__]
     assert last.startswith(f"{len(lines)} parts: 0 wrong, ")
     assert {line.split()[0] for line in lines} <= {"ok", "missing"}
     assert all(" Do: " in line for line in lines if line.startswith("missing"))
@@ -91,7 +94,7 @@ def test_json_holds_the_same_findings(sound):
     document = json.loads(result.output)
     assert (result.exit_code, document["wrong"]) == (0, 0)
     lines = CliRunner().invoke(command, []).output.splitlines()
-    assert [Finding(**found).line() for found in document["findings"]] == lines[:-1]
+    assert [Finding(**found).line() for found in document["findings"]] == lines[:-2]
 
 
 @pytest.mark.parametrize(("state", "code"), [("ok", 0), ("missing", 0), ("wrong", 2)])
@@ -100,7 +103,7 @@ def test_only_what_is_wrong_makes_the_exit_code_2(monkeypatch, state, code):
     monkeypatch.setattr(doctor, "part_findings", lambda: [Finding("part", state, "2", "", "x")])
     result = CliRunner().invoke(command, [])
     assert result.exit_code == code
-    assert result.output.splitlines()[1] == f"{state:8}{'part':18}2. Do: x"
+    assert result.output.splitlines()[2] == f"{state:8}{'part':18}2. Do: x"
 
 
 def test_no_mpiexec_is_missing_with_the_command_that_installs_it(scripts, monkeypatch):
@@ -175,7 +178,7 @@ def test_inside_a_job_of_another_mpi_rank_0_says_so(rank, code):
     )
     assert answer.returncode == code, answer.stderr
     if rank == "0":
-        found = json.loads(answer.stdout)["findings"][0]
+        found = json.loads(answer.stdout)["findings"][1]
         assert (found["part"], found["state"]) == ("MPI job", "wrong")
         assert "but mpi4py uses" in found["found"]
     else:
