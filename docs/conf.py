@@ -16,7 +16,7 @@ MENU = {
     "Do": ("exchange", "adapters", "final-vector", "own", "ci", "training", "safe-s", "latency"),
     "Look up": (
         "spec", "verdicts", "commands", "campaigns", "api", "run-folder", "program-file", "solve",
-        "vectors", "/reference/NOTATION",
+        "vectors", "compatibility", "/reference/NOTATION",
     ),
     "Evidence": (
         "paper", "power", "false-alarms", "stability", "costs", "model", "/reference/ERRATA",
