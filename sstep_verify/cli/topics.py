@@ -44,7 +44,7 @@ class Topic:
 
 TOPICS = {
     "run-folder": Topic("run-folder.md", "files that a program reads and writes"),
-    "program-file": Topic("adapters.md", "how to describe a program that you cannot change"),
+    "program-file": Topic("program-file.md", "keys of the file that describes a program"),
     "specification": Topic("spec.md", "requirements that verdicts name (S-1.1 ...)"),
     "exit-codes": Topic("campaigns.md", "exit codes of all commands", "## What a run leaves"),
 }
