@@ -51,6 +51,15 @@ def test_every_option_of_the_production_solver_is_varied():
         assert len(values(name)) > 1, name
 
 
+@pytest.mark.parametrize("campaign", ["varied", "parallel"])
+def test_every_command_is_given_a_seed_of_its_own(campaign):
+    """A command that ignores its seed draws what seed 0 draws."""
+    specs = [spec for unit in expand(read_definition(campaign)) for spec in unit.work]
+    seeds = [spec.family.seed for spec in specs if spec.family.solver == "solve"]
+    assert len(seeds) > 1
+    assert len({0, *seeds}) == len(seeds) + 1
+
+
 def test_parameters_are_others_than_those_of_the_other_campaigns():
     kernels = {spec.kernel for spec in SPECS}
     assert kernels == {
