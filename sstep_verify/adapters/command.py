@@ -48,6 +48,9 @@ VALUES = ("gap", "primal", "dual", "residual")
 STATED = ("gap", "residual", "relative")
 """Numbers of which a result file has an upper and a lower limit."""
 
+AGAIN = 3
+"""Samples that are predicted a second time, so that a score over the samples trained on is another."""
+
 ENDED = (0, 3)
 """Exit codes of a training that was made, the second where its tolerance is below what float64 can show."""
 
@@ -61,11 +64,12 @@ class CommandSolver(TrainingSolver):
     """Runs ``sstep-verify solve`` in a process of its own, or under the launcher, on a file of the samples.
 
     A trajectory holds the first a, and the last as the result file has it; its claims are what that file
-    says of it and of the way there, and the predictions for the training samples, by number; its counters
-    are what the command prints. Its step log, and the a of iterations between, are those of the same
-    training in this process, which ends in the same bits; there are none where the command tunes s. It
-    takes no a0. What the files, and the lines that are printed, say twice must agree (`written`). Where s
-    is tuned, the windows that are counted are those of the sequence in the result (`scheduled`).
+    says of it and of the way there, and the predictions for the training samples, by number, of which some
+    are predicted twice; its counters are what the command prints. Its step log, and the a of iterations
+    between, are those of the same training in this process, which ends in the same bits; there are none
+    where the command tunes s. It takes no a0. What the files, and the lines that are printed, say twice
+    must agree (`written`). Where s is tuned, the windows that are counted are those of the sequence in the
+    result (`scheduled`).
 
     `resumed` ends the first half early, and goes on from its checkpoint; not `predicts`, it predicts no
     samples. `auto` leaves exchange, cache and,
@@ -107,7 +111,10 @@ class CommandSolver(TrainingSolver):
         with tempfile.TemporaryDirectory(prefix="sstep-verify-") as folder:
             room = Path(folder)
             data = request.problem.data[:, :-1] if self._bias else request.problem.data
-            write_samples(room / "samples", sp.csr_array(data), request.problem.targets)
+            rows, targets = sp.csr_array(data), request.problem.targets
+            write_samples(room / "samples", rows, targets)
+            new = _predicted_samples(targets.size)
+            write_samples(room / "new", rows[new], targets[new])
             words = self._words(request, room)
             if sequence is not None:
                 (room / "sequence").write_bytes(sequence)
@@ -117,7 +124,7 @@ class CommandSolver(TrainingSolver):
                 more = ["--iterations", str(end), *(["--resume"] if self._resumed else [])]
                 if end == last and self._predicts:
                     predicted = room / "predictions"
-                    more += ["--test", str(room / "samples"), "--predictions", str(predicted)]
+                    more += ["--test", str(room / "new"), "--predictions", str(predicted)]
                 code, said = self._call([*words, *more])
             result = (room / "result").read_bytes()
             if self._settings.tuned:
@@ -265,13 +272,19 @@ def _trajectory(
     )
 
 
+def _predicted_samples(samples: int) -> np.ndarray:
+    """Numbers of the samples that are predicted, among those trained on: all, and some again."""
+    return np.arange(samples + AGAIN) % samples
+
+
 def _predicted(problem: Problem, values: list[float], said: str) -> dict[str, float]:
     """Claims of predicted values; ConductError where the score that is printed is not theirs."""
-    if not problem.is_svm:
-        require_score(np.array(values), problem.targets, said)
-    else:
-        require_accuracy(np.array(values), problem.targets, said)
-    return {f"prediction {place}": value for place, value in enumerate(values)}
+    new = _predicted_samples(problem.samples)
+    if len(values) != new.size:
+        raise ConductError(f"{new.size} samples were to be predicted, and the file has {len(values)}")
+    require = require_accuracy if problem.is_svm else require_score
+    require(np.array(values), problem.targets[new], said)
+    return {f"prediction {place}": value for place, value in enumerate(values[: problem.samples])}
 
 
 def _predictions(problem: Problem, room: Path) -> list[float]:

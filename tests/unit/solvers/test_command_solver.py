@@ -189,18 +189,23 @@ def test_a_result_must_have_all_measurements(tmp_path, name):
 
 def test_the_share_of_right_predictions_is_told(tmp_path):
     request = asked(drawn(LinearKernel(), Hinge(0.2)))
-    signs = ["+1" if target > 0 else "-1" for target in request.problem.targets]
+    targets = request.problem.targets
+    signs = ["+1" if target > 0 else "-1" for target in (*targets, *targets[:3])]
     (tmp_path / "predictions").write_text("".join(f"{sign} {sign}\n" for sign in signs))
     with (tmp_path / "result").open("wb") as file:
         np.savez(
             file, alpha=np.ones(9), iterations=0, stopped="tolerance", last_relative=0.1, measured_relative=[0.1],
             measured_iterations=[0], **dict.fromkeys(VALUES, 0.5),
         )  # fmt: skip
-    said = "predictions: accuracy 100.00% (9 of 9), in p"
+    said = "predictions: accuracy 100.00% (12 of 12), in p"
     assert command._trajectory(request, tmp_path, 12, said).length == 0
-    for shown in ("88.89% (8 of 9)", "88.89% (9 of 9)", "99.99% (9 of 9)", "100.00% (9 of 10)", "unknown"):
+    over_trained = "133.33% (12 of 12)", "100.00% (9 of 9)", "133.33% (12 of 9)"
+    for shown in (*over_trained, "91.67% (11 of 12)", "91.67% (12 of 12)", "99.99% (12 of 12)", "unknown"):
         with pytest.raises(RunError, match="are right, and"):
             command._trajectory(request, tmp_path, 12, f"predictions: accuracy {shown}, in p")
+    (tmp_path / "predictions").write_text("+1 +1\n" * 9)
+    with pytest.raises(RunError, match="12 samples were to be predicted"):
+        command._trajectory(request, tmp_path, 12, said)
 
 
 REAL = {
