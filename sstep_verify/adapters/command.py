@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from sstep_verify.adapters.written import (
     require_agreement,
     require_printed_shares,
     require_score,
+    require_seconds,
     settings_of,
 )
 from sstep_verify.costs.messages import Counts
@@ -125,7 +127,9 @@ class CommandSolver(TrainingSolver):
                 if end == last and self._predicts:
                     predicted = room / "predictions"
                     more += ["--test", str(room / "new"), "--predictions", str(predicted)]
+                begin = time.perf_counter()
                 code, said = self._call([*words, *more])
+                taken = time.perf_counter() - begin
             result = (room / "result").read_bytes()
             if self._settings.tuned:
                 _require_same_windows(sequence, result)
@@ -134,6 +138,8 @@ class CommandSolver(TrainingSolver):
             given = given_options(request, self.settings(request), self._ranks, self._auto, self._bias)
             require_agreement(request.problem, room, given, said, code)
             history = history_of(room / "result")
+        if made.counters:
+            require_seconds(said, self._ranks, taken)
         if self._ranks > 1 and not self._bias:
             require_printed_shares(request.problem, said, self._ranks, self._settings.partition)
         if self._settings.tuned and not self._resumed:

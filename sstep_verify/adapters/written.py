@@ -48,14 +48,28 @@ SHARES = re.compile(
 )
 """The line that says how even several ranks share the columns."""
 
+PANEL = "panel"
+"""The phase in which panels are formed."""
+
+PHASE = re.compile(
+    rf"^({PANEL}|waiting|transfer|kernel function|gradient|recurrence)" + 3 * r" +(\d+\.\d+)" + "$",
+    re.MULTILINE,
+)
+"""A line of the table of seconds: phase, then largest, mean and least over the ranks."""
+
+PANEL_SECONDS = re.compile(
+    r"^largest over mean of a rank: .*, seconds spent on panels (\d+\.\d+)$", re.MULTILINE
+)
+"""Largest over mean of the seconds that panels took, in the line on shares."""
+
 ALL_ROWS = "all kernel rows"
 """Option `cache` of a run that keeps its Gram matrix."""
 
 DIGITS = {"ending": 3, "score": 6}
 """Digits of printed numbers: limits are rounded up, a score to nearest."""
 
-ACCURACY_UNIT, SHARES_UNIT = 0.01, 0.001
-"""Last decimal of a printed accuracy, in percent, and of a printed share; both are rounded to nearest."""
+ACCURACY_UNIT, SHARES_UNIT, SECONDS_UNIT = 0.01, 0.001, 0.0001
+"""Last decimal of a printed accuracy, in percent, of a share, of seconds; all are rounded to nearest."""
 
 RELATIVE_COLUMN = 4
 """Place of the relative value among those of a measurement in a checkpoint."""
@@ -224,3 +238,42 @@ def require_printed_shares(problem: Problem, said: str, ranks: int, how: str) ->
                 f"the largest share of a rank is {share:.4f} of the mean, and printed is {text} "
                 f"({'nonzeros' if power == 1 else 'work on panels'})"
             )
+
+
+def require_seconds(said: str, ranks: int, taken: float) -> None:
+    """ConductError where printed seconds of phases cannot be what they are called, over so many ranks.
+
+    With a largest value a and a least value b, the mean of P ranks lies between ``(a + (P - 1) b) / P`` and
+    ``((P - 1) a + b) / P``; of two ranks it is the middle. Phases follow each other, so that their means
+    sum to less than the seconds `taken` by the whole command.
+    """
+    phases = {name: tuple(map(float, numbers)) for name, *numbers in PHASE.findall(said)}
+    total = 0.0
+    for name, (largest, mean, least) in phases.items():
+        lower, upper = (largest + (ranks - 1) * least) / ranks, ((ranks - 1) * largest + least) / ranks
+        # Each of three numbers is off by half a unit.
+        if not lower - 1.01 * SECONDS_UNIT <= mean <= upper + 1.01 * SECONDS_UNIT:
+            raise ConductError(
+                f"printed seconds of {name} are {largest} at most, {mean} in the mean, {least} at least: "
+                f"no {ranks} ranks can have these"
+            )
+        total += mean - SECONDS_UNIT
+    if not phases or total > taken:
+        raise ConductError(
+            f"the command took {taken:.4f} s, and printed are seconds of {len(phases)} phases, in all "
+            f"{total:.4f}"
+        )
+    _require_panel_share(said, ranks, phases.get(PANEL))
+
+
+def _require_panel_share(said: str, ranks: int, seconds: tuple[float, ...] | None) -> None:
+    """The share of the slowest rank is that of the table, as far as its decimals tell."""
+    found, half = PANEL_SECONDS.search(said), SECONDS_UNIT / 2
+    if ranks == 1 or seconds is None or seconds[1] <= half:
+        return
+    least, most = (seconds[0] - half) / (seconds[1] + half), (seconds[0] + half) / (seconds[1] - half)
+    if found is None or not least - SHARES_UNIT <= float(found[1]) <= most + SHARES_UNIT:
+        raise ConductError(
+            f"panels took at most {seconds[0]} s and {seconds[1]} s in the mean, and the printed ratio is "
+            f"{found and found[1]}"
+        )

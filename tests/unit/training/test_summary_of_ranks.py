@@ -7,8 +7,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from plant import edited_module
 
+from sstep_verify.adapters.written import require_seconds
+from sstep_verify.errors import ConductError
 from sstep_verify.solver.clock import PHASES
+from sstep_verify.solver.training import pipeline
 from sstep_verify.solver.training.enclosure import Stated
 from sstep_verify.solver.training.pipeline import at_most, stated_values, summary_lines
 from sstep_verify.trajectory import BELOW_FLOAT64
@@ -16,7 +20,7 @@ from sstep_verify.trajectory import BELOW_FLOAT64
 STATED = Stated((1e-6, 1.23401e-5), (2.0, 3.0), (math.nan, math.nan), (0.5e-7, 1.00001e-7))
 
 
-def summary(timers, stopped="tolerance", stated=STATED):
+def summary(timers, stopped="tolerance", stated=STATED, lines=summary_lines):
     counted = {"panel columns": 9, "collectives": 2, "words": 81}
     training = SimpleNamespace(
         problem=SimpleNamespace(label="p", samples=9, is_svm=True), schedule=None, counters={},
@@ -28,7 +32,7 @@ def summary(timers, stopped="tolerance", stated=STATED):
         stated=lambda: stated, stopped=stopped, iteration=64,
     )  # fmt: skip
     partition = SimpleNamespace(imbalance=1.5, work_imbalance=2.5)
-    return summary_lines(training, SimpleNamespace(features=4, partition=partition, notes=()), timers, "")
+    return lines(training, SimpleNamespace(features=4, partition=partition, notes=()), timers, "")
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -43,6 +47,39 @@ def test_each_phase_has_its_largest_mean_and_least_seconds(seed):
         assert line.startswith(phase)
         found = [float(word) for word in line.removeprefix(phase).split()]
         assert found == pytest.approx([max(seconds), sum(seconds) / 3, min(seconds)], abs=5e-5)
+
+
+FIGURES = "(max(seconds), sum(seconds) / len(seconds), min(seconds))"
+SECONDS = {
+    "nothing": ("", ""),
+    "least for largest": (FIGURES, "(min(seconds), sum(seconds) / len(seconds), min(seconds))"),
+    "sum for mean": ("sum(seconds) / len(seconds), min", "sum(seconds), min"),
+    "rank 0 for all": (FIGURES, "(seconds[0], sum(seconds) / len(seconds), seconds[0])"),
+    "largest and least changed": (FIGURES, "(min(seconds), sum(seconds) / len(seconds), max(seconds))"),
+    "least over mean": ("max(spent) / mean", "min(spent) / mean"),
+    "another phase's share": ("spent = [one[panel]", "spent = [one[PHASES[-1]]"),
+}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+@pytest.mark.parametrize("name", SECONDS)
+def test_printed_seconds_that_no_ranks_can_have_are_refused(name, ranks):
+    """Of one rank all three are the same; the last decimals of three numbers tell no more."""
+    edit = SECONDS[name]
+    lines = edited_module(pipeline, [edit] if all(edit) else []).summary_lines
+    drawn = np.random.Generator(np.random.PCG64(ranks))
+    for _ in range(20):
+        timers = [
+            dict(zip(PHASES, drawn.uniform(0.1, 9.0, len(PHASES)), strict=True)) for _ in range(ranks)
+        ]
+        said, taken = "\n".join(summary(timers, lines=lines)), max(sum(one.values()) for one in timers)
+        if all(edit):
+            with pytest.raises(ConductError, match="printed"):
+                require_seconds(said, ranks, taken)
+            continue
+        require_seconds(said, ranks, taken)
+        with pytest.raises(ConductError, match="the command took"):
+            require_seconds(said, ranks, taken / 3)
 
 
 def test_what_is_stated_is_rounded_outward_and_the_same_in_line_and_file():
