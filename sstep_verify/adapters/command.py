@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.adapters.callable import observed
+from sstep_verify.adapters.measuring import require_measurements, used_at
 from sstep_verify.adapters.scheduled import due_windows, require_counts
 from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.adapters.written import (
@@ -37,7 +38,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import identify
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.ranks.environment import launch_variables, launcher
-from sstep_verify.solver.settings import EXCHANGES, OR
+from sstep_verify.solver.settings import EXCHANGES, OR, Options
 from sstep_verify.solver.training.schedule import Stretch, numbers_of, windows_of
 from sstep_verify.trajectory import AT_LEAST, AT_MOST, RELATIVE, Claim, Trajectory
 
@@ -71,7 +72,7 @@ class CommandSolver(TrainingSolver):
     between, are those of the same training in this process, which ends in the same bits; there are none
     where the command tunes s. It takes no a0. What the files, and the lines that are printed, say twice
     must agree (`written`). Where s is tuned, the windows that are counted are those of the sequence in the
-    result (`scheduled`).
+    result (`scheduled`). Where there is a step log, what measurements form follows from it (`measuring`).
 
     `resumed` ends the first half early, and goes on from its checkpoint; not `predicts`, it predicts no
     samples. `auto` leaves exchange, cache and,
@@ -146,6 +147,11 @@ class CommandSolver(TrainingSolver):
             self._require_schedule(request, made, result)
         if request.log or (self.declaration.log and len(request.stops) > 2):
             made = _with_inside(made, super().run(request))
+        if made.log is not None and not self._resumed:
+            # The command has no option for panels of measurements.
+            own = replace(self.settings(request), panel_words=Options.panel_words)
+            used = used_at(request.stream, made.log, [*history])
+            require_measurements(request.problem, own, used, [*history.values()], said)
         passed = {RELATIVE.format(k): Claim(history[k]) for k in made.iterations.tolist()}
         return observed(replace(made, claims={**made.claims, **passed}), request, observe, self.run)
 
