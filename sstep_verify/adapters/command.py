@@ -74,8 +74,8 @@ class CommandSolver(TrainingSolver):
     must agree (`written`). Where s is tuned, the windows that are counted are those of the sequence in the
     result (`scheduled`). Where there is a step log, what measurements form follows from it (`measuring`).
 
-    `resumed` ends the first half early, and goes on from its checkpoint; not `predicts`, it predicts no
-    samples. `auto` leaves exchange, cache and,
+    `resumed` ends the first half early, and goes on from its checkpoint, and it must refuse to go on with
+    another seed; not `predicts`, it predicts no samples. `auto` leaves exchange, cache and,
     where s is tuned, the largest s to the command, which is to choose those of the options; the samples are
     those that it has under the problem's name. `bias` is the constant that is the last feature of the
     samples, which is left to the command; 0 for none. Where s is tuned, the command is given the windows of
@@ -131,6 +131,8 @@ class CommandSolver(TrainingSolver):
                 begin = time.perf_counter()
                 code, said = self._call([*words, *more])
                 taken = time.perf_counter() - begin
+            if self._resumed:
+                self._require_refused([*words, *more], request.stream.seed)
             result = (room / "result").read_bytes()
             if self._settings.tuned:
                 _require_same_windows(sequence, result)
@@ -206,17 +208,31 @@ class CommandSolver(TrainingSolver):
         launched = [launcher(), "-n", self._ranks] if self._ranks > 1 else []
         return [str(word) for word in (*launched, *words)]
 
+    def _require_refused(self, words: Sequence[str], seed: int) -> None:
+        """ConductError where a command goes on with a checkpoint of a run that had another seed."""
+        done = self._called([*words, "--seed", str(seed + 1)])
+        told = f"made with seed = {seed}, but this run has seed = {seed + 1}"
+        if done.returncode in ENDED or told not in done.stderr.decode(errors="replace"):
+            raise ConductError(
+                f"asked to go on with another seed, the command ends with exit code {done.returncode} and "
+                "does not say that it refuses to"
+            )
+
     def _call(self, words: Sequence[str]) -> tuple[int, str]:
         """Exit code of the command, and what it prints."""
-        variables = launch_variables()
-        try:
-            done = subprocess.run(words, env=variables, timeout=LIMIT, capture_output=True, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise RunError(f"{' '.join(words)}: no end after {LIMIT:g} seconds") from error
+        done = self._called(words)
         if done.returncode not in ENDED:
             said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines() or [""]
             raise RunError(f"{' '.join(words)}: exit code {done.returncode}: {said[-1]}")
         return done.returncode, done.stdout.decode(errors="replace")
+
+    def _called(self, words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+        """A call of the command; RunError where it does not end."""
+        variables = launch_variables()
+        try:
+            return subprocess.run(words, env=variables, timeout=LIMIT, capture_output=True, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise RunError(f"{' '.join(words)}: no end after {LIMIT:g} seconds") from error
 
 
 def _with_inside(made: Trajectory, whole: Trajectory) -> Trajectory:

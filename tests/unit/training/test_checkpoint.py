@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import zipfile
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from broken_headers import HEADERS, with_header
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHinge
-from sstep_verify.solver.settings import EXCHANGES
+from sstep_verify.solver.settings import EXCHANGES, Settings
 from sstep_verify.solver.training.checkpoint import (
     FORMAT,
     Checkpoint,
@@ -23,6 +25,7 @@ from sstep_verify.solver.training.checkpoint import (
     write_arrays,
     write_checkpoint,
 )
+from sstep_verify.solver.training.decisions import MACHINE, SINCE, TOLERANCE, identity_of
 from sstep_verify.solver.training.intervals import Place
 from sstep_verify.solver.training.monitor import Measured, Values
 from sstep_verify.solver.training.schedule import Stretch
@@ -168,6 +171,25 @@ def test_another_run_is_refused_with_both_values(tmp_path):
         refuse_other_run(tmp_path, KEPT, {"s": 4}, KEPT.data)
     with pytest.raises(InputError, match="digest abababababababab, but this run's have cdcdcdcdcdcdcdcd"):
         refuse_other_run(tmp_path, KEPT, dict(KEPT.options), "cd" * 32)
+
+
+IDENTITY = {
+    **identity_of(
+        Settings(loss=Ridge(1.0), block=2, s="auto", largest_s=8, stream="epochs", bias=0.5), 3, "here"
+    ),
+    TOLERANCE: 1e-6, SINCE: 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IDENTITY)
+def test_any_other_option_that_decides_bits_makes_another_run(tmp_path, name):
+    kept = dataclasses.replace(KEPT, options=IDENTITY)
+    refuse_other_run(tmp_path, kept, IDENTITY, KEPT.data)
+    told = f"made with {name} = {IDENTITY[name]}, but this run has {name} = "
+    for options in ({**IDENTITY, name: "other"}, {key: IDENTITY[key] for key in IDENTITY if key != name}):
+        decides = name not in (MACHINE, TOLERANCE, SINCE)
+        with pytest.raises(InputError, match=re.escape(told)) if decides else nullcontext():
+            refuse_other_run(tmp_path, kept, options, KEPT.data)
 
 
 @pytest.mark.parametrize(
