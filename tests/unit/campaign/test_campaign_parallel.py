@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sstep_verify.adapters.command import CommandSolver
 from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.verdicts.case import make_case
 from sstep_verify.campaign.verdicts.family import Family, expand
 from sstep_verify.campaign.verdicts.kind import read_family
+from sstep_verify.checks.shared.case import plain_request
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, RBFKernel
+from sstep_verify.problems.data.datasets import load
 from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.training.decisions import decide
 
 TABLE = {"data": ["breast_cancer"], "task": ["svm-l1"], "kernel": [{"name": "linear"}], "s": [1]}
 
@@ -127,3 +133,19 @@ def test_the_shipped_campaign_has_each_exchange_on_two_and_four_ranks():
     assert {spec.family.ranks for spec in specs} == {2, 4, 5}
     assert {type(spec.kernel) for spec in specs} >= {LinearKernel, RBFKernel}
     assert all(f"P={spec.family.ranks}-" in spec.id for spec in specs)
+
+
+def test_a_largest_s_that_is_given_is_not_the_one_that_would_be_chosen():
+    """A command that ignores the largest s that it is given makes its own choice."""
+    specs = [spec for unit in expand(read_definition("parallel")) for spec in unit.work]
+    tuned = [s for s in specs if s.family.solver == "solve" and s.family.tuned and not s.family.auto]
+    assert tuned
+    for spec in tuned:
+        tested = spec.family.solvers()[""]
+        case = make_case(spec, load(spec.data), {"": tested.declaration}, "parallel", "")
+        for s in case.s_values:
+            own = tested.settings(plain_request(case, s))
+            own = replace(own, kernel=spec.kernel, loss=case.problem.loss, block=spec.block)
+            sizes = case.problem.samples, spec.family.ranks
+            assert decide(own, *sizes).largest_s == s
+            assert decide(replace(own, largest_s=None), *sizes).largest_s != s
