@@ -33,6 +33,9 @@ PLACE = "place"
 WORST_STEP = "worst_step"
 """Key of a FAIL's evidence: the step, counted from 1, that its measured value and bound are of."""
 
+FIRST_STEP = "first_wrong_step"
+"""Key of a FAIL's evidence: measured value and bound of the first wrong step, where that is another one."""
+
 MAINTAINED_WEIGHTS = "the maintained weights"
 """Item of the place where the weights that a window is made from are not finite, or are missing."""
 
@@ -228,7 +231,8 @@ class Place:
     column : int, optional
         Column of the kernel entry.
     found, expected : float, optional
-        Value of the solver there, and the correct one, where each is one number.
+        Value of the solver there, and what it was compared with, where each is one number: the exact value,
+        rounded to float64, where a check compares with exact ones.
     item : str
         Name of what was compared where a check compares several things: a claim, a count, an item of the
         contract, a rank.

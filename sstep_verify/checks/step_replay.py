@@ -19,7 +19,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +43,17 @@ from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
 from sstep_verify.specification import requirements_of
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import WORST_STEP, Coverage, Hint, HintKind, Place, Verdict, Why
+from sstep_verify.verdict import (
+    FIRST_STEP,
+    WORST_STEP,
+    Coverage,
+    Hint,
+    HintKind,
+    Place,
+    Status,
+    Verdict,
+    Why,
+)
 
 ID = "step-replay"
 
@@ -155,7 +165,18 @@ def _judge_run(
     evidence = _evidence(judged) | {"exact_steps": repeated}
     if judged.wrong.size:
         evidence[WORST_STEP] = worst
+        if worst != finding.window.end:
+            evidence[FIRST_STEP] = _first_wrong(judged, exact)
     return verdict_from(ID, case, s, replace(finding, signs=()), evidence=evidence, **fields)
+
+
+def _first_wrong(judged: JudgedRun, exact: Sequence[Finding]) -> dict[str, float]:
+    """Measured value and bound of the first wrong step: of its exact replay, if there is one."""
+    for step in exact:
+        if step.window.begin == judged.wrong[0] and step.status is Status.FAIL:
+            return {"measured": step.measured, "bound": step.bound}
+    first = int(np.argmax(judged.tally.over))
+    return {"measured": float(judged.tally.distance[first]), "bound": float(judged.tally.bound[first])}
 
 
 def _contradicted(

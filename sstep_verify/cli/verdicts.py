@@ -141,8 +141,11 @@ def in_numbers(kept, verdict: dict) -> Iterator[str]:
 
 def _compared(verdict: dict) -> list[str]:
     measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
+    origin = verdict["bound_origin"]
+    derived = [f"  the bound is derived in sstep_verify/{origin}.py"] if origin else []
     return [
         f"  measured {measured}, bound {bound} ({verdict['units']})",
+        *derived,
         f"  ratio = measured / bound = {ratio}; FAIL only if above 1",
         f"  comparisons: {verdict['executed']} executed of {verdict['planned']} planned",
     ]

@@ -70,6 +70,18 @@ class Replay:
     distance: Callable[[Mutation], Interval] | None = None
     components: Replay | None = None
 
+    def exact_end(self, problem: Problem, begin: np.ndarray, coordinate: int) -> float:
+        """The exact end of a coordinate that is drawn, begun at `begin`, (m,), rounded to float64."""
+        steps, place = self.steps, int(np.flatnonzero(self.places == coordinate)[0])
+        if isinstance(steps, RidgeSteps):
+            return math.fsum([begin[coordinate], *steps.increments[steps.draws == place]])
+        dual, last = problem.dual, int(np.flatnonzero(steps.draws == place)[-1])
+        if not dual.threshold and steps.lower[last] >= dual.upper:
+            return float(dual.upper)
+        if not dual.threshold and steps.upper[last] <= dual.lower:
+            return float(dual.lower)
+        return float(np.clip(steps.value[last] + steps.increment[last], dual.lower, dual.upper))
+
     def with_components(self) -> Replay:
         """The replay with the measures per coordinate behind the M-norm (K-RR)."""
         whole, single = self, self.components

@@ -17,8 +17,8 @@ from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.plain import count, grouped, xml_text
 from sstep_verify.report.results import Results, tally
 from sstep_verify.report.tables import Column, Table, chip, words
-from sstep_verify.report.words import reading
-from sstep_verify.verdict import SEVERITY, UNSETTLED, HintKind, Status
+from sstep_verify.report.words import defect_in_words, reading
+from sstep_verify.verdict import SEVERITY, UNSETTLED, Defect, HintKind, Status
 
 CHECKS = {
     "contract": "A run is what was asked for: length, values, log.",
@@ -48,7 +48,8 @@ class Failure:
 
     The causes are known defects that reproduce it, with how many wrong steps where that is not all. The
     requirement is that of the verdict that names them, else of the first. The readings are of a final
-    vector. Other checks fail too, and `tried` says whether known defects were compared with what failed;
+    vector. The requirement is `possible` where a reading or another defect may explain the failure as well.
+    Other checks fail too, and `tried` says whether known defects were compared with what failed;
     `expected`, whether every verdict that failed was expected to. Where some were not, the failure is of
     these, and `known` are the checks whose failures were expected.
     """
@@ -58,6 +59,7 @@ class Failure:
     causes: tuple[str, ...]
     readings: tuple[str, ...]
     requirement: str
+    possible: bool
     cases: list[Case] = field(default_factory=list)
     others: dict[str, None] = field(default_factory=dict)
     tried: bool = False
@@ -70,8 +72,8 @@ class Failure:
         return any(case.of_runs for case in self.cases)
 
 
-_Alike = tuple[str, int, tuple[str, ...], tuple[str, ...], str, bool]
-"""Check, s, causes, readings, requirement, and whether it was expected."""
+_Alike = tuple[str, int, tuple[str, ...], tuple[str, ...], str, bool, bool]
+"""Check, s, causes, readings, requirement, whether that is a possibility only, whether it was expected."""
 
 
 def failures(results: Results) -> list[Failure]:
@@ -88,7 +90,7 @@ def failures(results: Results) -> list[Failure]:
             here = [verdict for verdict in wrong if verdict["s"] == s]
             named = next((one for one in here if causes_of(one) or readings_of(one)), here[0])
             expected = known.together(wrong) == EXPECTED
-            told = causes_of(named), readings_of(named), named.get("requirement", "")
+            told = causes_of(named), readings_of(named), named.get("requirement", ""), _possible(named)
             key = here[0]["check"], s, *told, expected
             alike.setdefault(key, []).append((case, wrong))
     return [
@@ -98,20 +100,28 @@ def failures(results: Results) -> list[Failure]:
             causes,
             readings,
             requirement,
+            possible,
             [case for case, _ in members],
             dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != check),
             any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == s),
             expected,
             dict.fromkeys(name for case, _ in members for name in foreseen[case.id]),
         )
-        for (check, s, causes, readings, requirement, expected), members in alike.items()
+        for (check, s, causes, readings, requirement, possible, expected), members in alike.items()
     ]
 
 
+def _possible(verdict: dict) -> bool:
+    """Whether the requirement that a failure names is a possibility only."""
+    shared = (one for one in verdict.get("defects", ()) if one.get("shared"))
+    named = any(verdict.get("requirement") in one["requirements"] for one in shared)
+    return named or bool(readings_of(verdict))
+
+
 def causes_of(verdict: dict) -> tuple[str, ...]:
-    """The known defects that reproduce a failure, in words; those of a part of the wrong steps say so."""
+    """The known defects that reproduce a failure, in words; those of a part of the faulty steps say so."""
     return tuple(
-        " together with ".join(one["names"]) + " (most wrong steps)" * bool(one.get("part"))
+        defect_in_words(Defect(tuple(one["names"]))) + ", in most faulty steps" * bool(one.get("part"))
         for one in verdict.get("defects", ())
     )
 

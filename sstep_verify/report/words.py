@@ -16,10 +16,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 
 from sstep_verify.errors import counted, visible
+from sstep_verify.meanings import meaning_of
 from sstep_verify.quantities import required_quantities
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import (
     ESTIMATED,
+    FIRST_STEP,
     MAINTAINED_WEIGHTS,
     WORST_STEP,
     Coverage,
@@ -58,6 +60,23 @@ COMPARED = {
 }
 """What each check compares a run with."""
 
+BESIDE = {
+    **dict.fromkeys(("step-replay", "window-replay", "kernel-entries", "claim-honesty"), "exact"),
+    "box": "limit",
+    "determinism": "first run",
+    "sstep-equals-classical": "s = 1",
+}
+"""What the other value of a place is, by check; of all others it is the expected one."""
+
+AT_ITS_PLACE = ("step-replay", "window-replay", "kernel-entries", "claim-honesty")
+"""Checks that measure a value at the place itself: its distance from the exact one, or its residual."""
+
+NORM = "M-norm"
+"""Begins the units of a check that measures a whole vector of K-RR in that norm."""
+
+SHOWN = 3
+"""Defects that are named before the evidence."""
+
 LARGEST = "metamorphic-exact"
 """Check that measures the largest difference, and whose place is that of the first."""
 
@@ -88,7 +107,7 @@ WHY = {
     Why.ALTERED: "Not decided: the arithmetic was not that of IEEE 754 in round-to-nearest.",
     Why.UNKNOWN_CLAIM: "Not decided: the run reports a value whose name is unknown.",
     Why.FILLED_IN: "Nothing was compared: the solver states none of it.",
-    Why.WRONG_BY_ITSELF: "Not decided: wrong by itself.",
+    Why.WRONG_BY_ITSELF: "Not decided: faulty by itself.",
     Why.ON_TRUST: "Not tested: what the run recorded was taken as given.",
     Why.OWN_DRAWS: "Nothing was compared: the run itself logged the draws that it is compared with.",
     Why.NEEDS_BALLS: "Not decided: the chosen oracle cannot certify it; use the ball oracle.",
@@ -268,7 +287,8 @@ HINTS: dict[HintKind, Callable[..., str]] = {
     ),
     HintKind.VALUE_OF_EARLIER: lambda of: f"The wrong values are those of alpha at iteration {of:.0f}.",
     HintKind.SCALED_RUNS: lambda *relations: (
-        f"Runs of scaled problems differ too ({', '.join(relations)}): an absolute constant may act."
+        f"Runs of scaled problems differ too ({', '.join(relations)}). "
+        "An absolute constant may have an effect."
     ),
     HintKind.SMALL_PROBLEMS: lambda most: f"Defects are looked for up to m = {most:.0f} only.",
 }
@@ -292,12 +312,18 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
     """Yield the lines of a verdict: first what was found, then the cause of a FAIL, then the rest."""
     yield first_line(verdict)
     yield from _second_line(verdict)
-    evidence = [*map(_left, verdict.raised[:1]), *map(_note, verdict.notes), *map(_hint, verdict.hints)]
+    evidence = [
+        _further(verdict.defects[SHOWN:]),
+        _largest(verdict),
+        *map(_left, verdict.raised[:1]),
+        *map(_note, verdict.notes),
+        *map(_hint, verdict.hints),
+    ]
     if evidence := [*filter(None, evidence)]:
         yield f"Evidence: {' '.join(evidence)}"
     if verdict.executed and verdict.check in COMPARED:
         compared = SCREENED if verdict.bound_origin == "bounds/screen" else COMPARED[verdict.check]
-        yield f"Compared with: {compared}{_origin(verdict)}."
+        yield f"Compared with: {compared}."
     if verdict.coverage is not None:
         over = verdict.evidence.get("steps_over_bound", 0)
         exceed = f" {over} of these exceed{'s' * (over == 1)} the bound." if over else ""
@@ -326,7 +352,7 @@ def first_line(verdict: Verdict) -> str:
         decisive = [term for term in hidden if term.name in required_quantities(verdict.s)] or hidden[:1]
         return f"The run could not have shown an error in: {not_tested(decisive)}."
     if see := next((one.detail for one in verdict.notes if one.kind is NoteKind.SEE), None):
-        return f"Not decided: wrong by itself, see {see[0]} of s = {int(see[1])}."
+        return f"Not decided: faulty by itself, see {see[0]} of s = {int(see[1])}."
     if verdict.why is not None:
         return " ".join([WHY[verdict.why], *_undecided(verdict)])
     if verdict.check == "contract":
@@ -339,7 +365,7 @@ def first_line(verdict: Verdict) -> str:
     where = place(verdict)
     if verdict.units in COUNTED:
         count = 0 if math.isinf(verdict.measured) else int(verdict.measured)
-        first = f"; the first: {where}" if where and count else ""
+        first = f"; the first: {where}{_beside(verdict)}" if where and count else ""
         verb = "differs" if count == 1 else "differ"
         return f"{counted(count, COUNTED[verdict.units])} {verb}, allowed 0{first}."
     found = verdict.place.found if verdict.place else None
@@ -351,40 +377,51 @@ def first_line(verdict: Verdict) -> str:
     if verdict.measured == verdict.bound == 0.0:
         return f"{where[:1].upper()}{where[1:]} agrees exactly." if where else "Agrees exactly."
     off = _off(verdict)
+    if verdict.place is not None and verdict.place.coordinate is None and verdict.units.startswith(NORM):
+        off = f"{off} (in the {NORM})"
     if verdict.check == "optimum" and where and math.isinf(verdict.measured):
         return f"{where[:1].upper()}{where[1:]} is of a size that the optimum does not have."
     if verdict.check == "optimum":
         return f"{where[:1].upper()}{where[1:]} is {off}." if where else f"Measured {off}."
-    if _is_of_another_value(verdict):
-        return f"{where[:1].upper()}{where[1:]}. {_measured(verdict)} is {off}."
-    return f"{where[:1].upper()}{where[1:]} is off by {off}." if where else f"Off by {off}."
+    if verdict.check == LARGEST and _is_of_another_value(verdict):
+        return f"{where[:1].upper()}{where[1:]}{_beside(verdict)}. The largest difference is {off}."
+    if verdict.place is not None and _is_of_another_value(verdict):
+        return f"{where[:1].upper()}{where[1:]}{_beside(verdict)}. The measured error is {off}."
+    verb = "leaves a residual of" if verdict.bound_origin == RESIDUAL else "is off by"
+    return f"{where[:1].upper()}{where[1:]} {verb} {off}{_beside(verdict)}." if where else f"Off by {off}."
 
 
 def _off(verdict: Verdict) -> str:
-    """The measured and the allowed value, with what is not proved of the latter."""
+    """The measured and the allowed value at the place, with what is not proved of the latter."""
     said = " (estimated, not proved)" * (verdict.bound_origin == ESTIMATED)
+    first = verdict.evidence.get(FIRST_STEP)
+    if isinstance(first, dict):
+        return f"{_size(first['measured'])}, allowed {_size(first['bound'])}"
     return f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}{said}"
 
 
-def _measured(verdict: Verdict) -> str:
-    """What was measured where it is not the difference of both values as they are shown, and in which step.
+def _size(value: float | None) -> str:
+    """A number that a report may hold, in which an infinite one is None."""
+    return "inf" if value is None else f"{value:.3g}"
 
-    The place of a failed step-replay is the first wrong step; its value and bound are those of the step
-    with the largest ratio. No comparison is said to be off by most: others may be, within larger bounds.
+
+def _largest(verdict: Verdict) -> str:
+    """Which step has the largest ratio, where the place is that of another one.
+
+    The place of a failed step-replay is the first wrong step. No comparison is said to be off by most:
+    others may be, within larger bounds.
     """
-    if verdict.check == LARGEST:
-        return "The largest difference"
-    name = "residual" if verdict.bound_origin == RESIDUAL else "error"
-    step, at = verdict.evidence.get(WORST_STEP), verdict.place
-    if step is None or at is None or step == at.begin + 1:
-        return f"The measured {name}"
-    return f"The largest ratio is that of step {step}, whose {name}"
+    if FIRST_STEP not in verdict.evidence:
+        return ""
+    verb = "leaves a residual of" if verdict.bound_origin == RESIDUAL else "is off by"
+    step = f"step {verdict.evidence[WORST_STEP]}, which {verb}"
+    return f"The largest ratio is that of {step} {verdict.measured:.3g}, allowed {verdict.bound:.3g}."
 
 
 def _is_of_another_value(verdict: Verdict) -> bool:
     """Whether what was measured is not the difference of both values at the place, such as a first one."""
     at = verdict.place
-    if at is None or at.found is None or at.expected is None:
+    if at is None or at.found is None or at.expected is None or verdict.check in AT_ITS_PLACE:
         return False
     return not math.isclose(abs(at.found - at.expected), verdict.measured, rel_tol=0.01)
 
@@ -405,9 +442,10 @@ def place(verdict: Verdict) -> str:
     if at is None:
         return ""
     named = _named(verdict, at)
-    if at.found is not None and at.expected is not None:
-        return f"{named} = {_value(at.found)} (expected {_value(at.expected)})"
-    return f"{named} = {_value(at.found)}" if at.found is not None else named
+    passed = verdict.status is Status.PASS and at.expected is None and verdict.check in AT_ITS_PLACE
+    if at.found is None or passed:
+        return named
+    return f"{named} = {_values(at)[0]}"
 
 
 def _named(verdict: Verdict, at: Place) -> str:
@@ -415,9 +453,32 @@ def _named(verdict: Verdict, at: Place) -> str:
     return _NAMED.get(verdict.check, _alpha)(verdict, at)
 
 
-def _value(value: float) -> str:
-    """A value with all its digits; one without a fraction as files hold a count."""
-    return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
+def _beside(verdict: Verdict) -> str:
+    """What the value at the place was compared with; empty where that is the same number of float64."""
+    _, expected = _values(verdict.place) if verdict.place else ("", "")
+    return f" ({BESIDE.get(verdict.check, 'expected')}: {expected})" if expected else ""
+
+
+def _values(at: Place) -> tuple[str, str]:
+    """The value at a place and the other one, with as many digits as it takes to distinguish both.
+
+    The other one is empty where there is none, or where both are the same number of float64: an exact value
+    may be nearer to another one than its rounding shows.
+    """
+    if at.found is None:
+        return "", ""
+    if at.expected is None or at.found == at.expected or not math.isfinite(at.found - at.expected):
+        return _value(at.found), "" if at.expected in (None, at.found) else _value(at.expected)
+    larger, apart = max(abs(at.found), abs(at.expected)), abs(at.found - at.expected)
+    digits = min(max(math.ceil(math.log10(larger) - math.log10(apart)) + 2, 3), 17)
+    return _value(at.found, digits), _value(at.expected, digits)
+
+
+def _value(value: float, digits: int = 17) -> str:
+    """A value in so many digits at most; one without a fraction as files hold a count."""
+    if float(value).is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return min(repr(float(value)), f"{value:.{digits}g}", key=len)
 
 
 def _alpha(verdict: Verdict, at: Place) -> str:
@@ -427,7 +488,7 @@ def _alpha(verdict: Verdict, at: Place) -> str:
 
 
 def _step(verdict: Verdict, at: Place) -> str:
-    return f"{_run(at)}step {at.begin + 1}, coordinate {at.coordinate}: the logged value"
+    return f"{_run(at)}step {at.begin + 1}: the logged alpha[{at.coordinate}]"
 
 
 def _window(verdict: Verdict, at: Place) -> str:
@@ -497,30 +558,48 @@ _NAMED: dict[str, Callable[[Verdict, Place], str]] = {
 
 
 def cause(defects: tuple[Defect, ...]) -> str:
-    """The defects that reproduce a FAIL."""
+    """The defects that reproduce a FAIL, the first three in words, each with its name."""
     if not defects:
         return "No known defect reproduces it."
-    words = [" together with ".join(one.names) + _factor(one.factor) for one in defects]
-    parts = ["" if one.part is None else "{} of {} wrong steps tried".format(*one.part) for one in defects]
     shared = " Other defects may end there as well." if any(one.shared for one in defects) else ""
-    if len(words) == 1:
-        return f"Cause{f' of {parts[0]}' * bool(parts[0])}: {words[0]}.{shared}"
-    several = (name + f" ({part})" * bool(part) for name, part in zip(words, parts, strict=True))
-    return f"{counted(len(words), 'known defect')} reproduce it: {', '.join(several)}.{shared}"
+    if len(defects) == 1:
+        of = "" if defects[0].part is None else f" of {_part(defects[0].part)}"
+        return f"Cause{of}: {defect_in_words(defects[0])}.{shared}"
+    several = "; ".join(map(_with_part, defects[:SHOWN]))
+    return f"{counted(len(defects), 'known defect')} reproduce it: {several}.{shared}"
 
 
-def _factor(factor: float | None) -> str:
-    return "" if factor is None else f" ({factor:.12g})"
+def defect_in_words(defect: Defect) -> str:
+    """What a defect, or both of a pair, is, and the name by which it is known."""
+    meaning = ", and ".join(meaning_of(name, defect.factor) for name in defect.names)
+    return f"{meaning} ({' together with '.join(defect.names)})"
+
+
+def _with_part(defect: Defect) -> str:
+    part = "" if defect.part is None else f", in {_part(defect.part)}"
+    return defect_in_words(defect) + part
+
+
+def _part(part: tuple[int, int]) -> str:
+    return "{} of {} faulty steps tried".format(*part)
+
+
+def _further(defects: tuple[Defect, ...]) -> str:
+    """The defects beyond those that are named before the evidence."""
+    words = "; ".join(map(_with_part, defects))
+    return f"The further known defects are: {words}." if defects else ""
 
 
 def violated(verdict: Verdict) -> str:
     """The requirement that a FAIL violates, with its text; empty where none is named.
 
-    A vector that may be read otherwise proves no cause, so what the reading would violate is a possibility.
+    A vector that may be read otherwise proves no cause, nor does a defect where others may end there as
+    well. What these would violate is a possibility.
     """
     number = verdict.requirement
     read = any(hint.kind is HintKind.READING for hint in verdict.hints)
-    return f"{'May violate' if read else 'Violates'} {number}: {text_of(number)}" if number else ""
+    may = read or any(one.shared and number in one.requirements for one in verdict.defects)
+    return f"{'May violate' if may else 'Violates'} {number}: {text_of(number)}" if number else ""
 
 
 def coverage(looked_at: Coverage) -> str:
@@ -528,7 +607,8 @@ def coverage(looked_at: Coverage) -> str:
     words = [f"{looked_at.judged} of {counted(looked_at.of, looked_at.unit)}."]
     if looked_at.flagged:
         words.append(
-            f"The float64 screen marked {looked_at.flagged}; {looked_at.replayed} were replayed exactly."
+            f"The float64 screen marked {looked_at.flagged}; "
+            f"{looked_at.replayed} {'was' if looked_at.replayed == 1 else 'were'} replayed exactly."
         )
     if 0 < looked_at.judged < looked_at.of and looked_at.unit in ("step", "window"):
         missed = (1.0 - RARE) ** looked_at.judged
@@ -556,13 +636,6 @@ def term_why(why: str | None, largest: float | None) -> str:
         return ""
     reason = Why(why)
     return TERM_WHY.get(reason, WHY[reason]).format(largest=math.inf if largest is None else largest)
-
-
-def _origin(verdict: Verdict) -> str:
-    if verdict.bound_origin and math.isfinite(verdict.bound):
-        kind = "estimate" if verdict.bound_origin == ESTIMATED else "bound"
-        return f"; {kind} in sstep_verify/{verdict.bound_origin}.py"
-    return ""
 
 
 def _note(note: Note) -> str:

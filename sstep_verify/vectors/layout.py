@@ -18,6 +18,7 @@ import numpy as np
 from sstep_verify.errors import InputError
 from sstep_verify.exchange import described, write_folder
 from sstep_verify.files import Output, claim, shortened, whole_folder
+from sstep_verify.meanings import meaning_of
 from sstep_verify.protocol import RunRequest
 from sstep_verify.specification import broken_by
 from sstep_verify.vectors.choose import choose
@@ -112,7 +113,7 @@ def index_file(entries: list[Entry]) -> bytes:
     notes = {
         mistake.name: Note(
             mistake.bug_type,
-            mistake.meaning,
+            meaning_of(mistake.name.replace(LEFT_OUT, " left out")),
             EFFECTS[mistake.bug_type],
             broken_by(mistake.name.removesuffix(LEFT_OUT)),
         )

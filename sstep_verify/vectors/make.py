@@ -59,7 +59,7 @@ def _quantities_left_out() -> Iterator[Defect]:
         if quantity.name in TERMS and replace(mutation, name="") not in known:
             bug_type = "correction" if quantity.name in (KERNEL, SAME) else "step"
             named = replace(mutation, name=f"{quantity.name}{LEFT_OUT}")
-            yield Defect(named, bug_type, quantity.meaning, quantity.tasks)
+            yield Defect(named, bug_type, quantity.tasks)
 
 
 MISTAKES = (*CATALOGUE, *_quantities_left_out())

@@ -271,7 +271,9 @@ def _finding(name: str, claim: Claim, known: Evaluated | None, true: tuple[float
         return unknown(why=Why.UNKNOWN_CLAIM, place=Place(found=claim.value, item=name))
     low, high = true
     bound = known.solver_error + claim.rounding
-    place = Place(found=claim.value, expected=known.value, item=name)
+    middle = (low + high) / 2
+    expected = middle if math.isfinite(middle) else None
+    place = Place(found=claim.value, expected=expected, item=name)
     if not math.isfinite(claim.value):
         return Finding(math.inf if bound < math.inf else 0.0, math.inf, bound, place=place)
     # A difference is rounded by at most half an ulp, and the factor moves it by at least a whole one.

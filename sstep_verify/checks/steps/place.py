@@ -1,4 +1,4 @@
-"""Where a judged step is: its coordinate, the value that the solver logged, and the judge's own."""
+"""Where a judged step is: its coordinate, the logged value, and after a FAIL the exact one."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.steps.judged import JudgedRun
+from sstep_verify.checks.steps.seen import BITS
 from sstep_verify.numerics import kernel_rows
 from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run
 from sstep_verify.problems import Problem
 from sstep_verify.trajectory import Panel
-from sstep_verify.verdict import Hint, HintKind, Place
+from sstep_verify.verdict import Hint, HintKind, Place, Status
 
 
 def placed(judged: JudgedRun, finding: Finding) -> Finding:
-    """The finding on a step with its place, and a hint where its log was not written."""
+    """The finding on a step with its place, and a hint where its log was not written.
+
+    A FAIL has the exact value as well, where a window of one step is replayed at all.
+    """
     iteration, log = finding.window.begin, judged.trajectory.log
     hints = finding.hints
     if log is not None and np.isnan(judged.step(iteration)[1]).any():
         hints = *hints, unwritten(log)
-    return replace(finding, place=_place_of(judged, iteration), hints=hints)
+    failed = finding.status is Status.FAIL
+    return replace(finding, place=_place_of(judged, iteration, with_exact=failed), hints=hints)
 
 
 def unwritten(log: np.ndarray) -> Hint:
@@ -33,16 +38,33 @@ def unwritten(log: np.ndarray) -> Hint:
     return Hint(HintKind.LOG_NOT_WRITTEN, (int(missing.sum()), missing.size, first + 1))
 
 
-def _place_of(judged: JudgedRun, iteration: int) -> Place:
-    """The coordinate of a step where the solver's value is farthest from the judge's own, with both."""
+def _place_of(judged: JudgedRun, iteration: int, *, with_exact: bool) -> Place:
+    """The coordinate of a step where the solver's value is farthest from the judge's own in float64."""
     alpha = judged.judge.alpha_before(judged.trajectory, iteration)
     draws, logged = judged.step(iteration)
-    values = _own_step(judged.case.problem, alpha, draws)
-    with np.errstate(invalid="ignore"):
-        apart = np.nan_to_num(np.abs(logged - values), nan=np.inf)
-    entry = int(np.argmax(apart))
-    expected = float(values[entry]) if np.isfinite(values[entry]) else None
-    return Place(iteration, iteration + 1, int(draws[entry]), found=float(logged[entry]), expected=expected)
+    entry = 0
+    if draws.size > 1:
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(logged - _own_step(judged.case.problem, alpha, draws))
+        entry = int(np.argmax(np.nan_to_num(apart, nan=np.inf)))
+    coordinate = int(draws[entry])
+    expected = _exact_value(judged, alpha, draws, coordinate) if with_exact else None
+    return Place(iteration, iteration + 1, coordinate, found=float(logged[entry]), expected=expected)
+
+
+def _exact_value(judged: JudgedRun, alpha: np.ndarray, draws: np.ndarray, coordinate: int) -> float | None:
+    """The value that the exact step gives a coordinate; None where there is none, or it costs too much."""
+    case = judged.case
+    affordable = case.problem.samples * case.stream.block <= case.replay_limit
+    if not (affordable and np.isfinite(alpha).all()):
+        return None
+    try:
+        # The end does not enter the exact step.
+        replay = judged.judge.oracle.replay(case.problem, alpha, alpha, draws[None], BITS)
+    except SingularSystemError:
+        return None
+    exact = replay.exact_end(case.problem, alpha, coordinate)
+    return exact if np.isfinite(exact) else None
 
 
 def _own_step(problem: Problem, alpha: np.ndarray, draws: np.ndarray) -> np.ndarray:

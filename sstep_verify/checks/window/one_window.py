@@ -35,9 +35,10 @@ from sstep_verify.checks.window.compare import (
 from sstep_verify.checks.window.tries import Tries
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay import Replay
-from sstep_verify.quantities import TAIL, WRITE_BACK, SvmSteps
+from sstep_verify.problems import Problem
+from sstep_verify.quantities import TAIL, WRITE_BACK
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import MAINTAINED_WEIGHTS, Place, Why
+from sstep_verify.verdict import MAINTAINED_WEIGHTS, Place, Status, Why
 
 if TYPE_CHECKING:
     from sstep_verify.diagnosis.candidates import Candidate
@@ -149,9 +150,12 @@ class WindowReplays:
         if recorded.tail and WRITE_BACK in finding.dropped:
             # A tail that is not made leaves a as it was, as one whose new values are not stored does.
             finding.dropped[TAIL] = finding.dropped[WRITE_BACK]
-        place = _with_values(finding.place, replay, recorded)
+        place = _with_values(self.case.problem, finding.place, replay, recorded)
         tried = Tries(self.case, recorded, replay, bound, resolved) if finding.dropped else None
-        return replace(finding, place=place, tried=tried, end=(self, recorded) if diagnose else None)
+        unmade = recorded.tail and np.array_equal(recorded.begin, recorded.end)
+        signs = (TAIL,) if unmade and finding.status is Status.FAIL else ()
+        end = (self, recorded) if diagnose else None
+        return replace(finding, place=place, tried=tried, end=end, signs=signs)
 
     def replayed(self, recorded: RunWindow, panel: Panel | None = None) -> tuple[Replay, np.ndarray] | None:
         """Replay at rising precision until the enclosure is narrow beside its bound, or surely beyond.
@@ -206,14 +210,11 @@ def _weights(window: Window) -> Place:
     return Place(window.begin, window.end, item=MAINTAINED_WEIGHTS)
 
 
-def _with_values(place: Place | None, replay: Replay, recorded: RunWindow) -> Place | None:
+def _with_values(
+    problem: Problem, place: Place | None, replay: Replay, recorded: RunWindow
+) -> Place | None:
     """The place of a comparison with both values of its coordinate; the exact one rounded to float64."""
     if place is None or place.coordinate is None:
         return place
-    steps, drawn = replay.steps, int(np.flatnonzero(replay.places == place.coordinate)[0])
-    made = np.flatnonzero(steps.draws == drawn)
-    if isinstance(steps, SvmSteps):
-        exact = steps.value[made[-1]] + steps.increment[made[-1]]
-    else:
-        exact = recorded.begin[place.coordinate] + steps.increments.ravel()[made].sum()
-    return replace(place, found=float(recorded.end[place.coordinate]), expected=float(exact))
+    exact = replay.exact_end(problem, recorded.begin, place.coordinate)
+    return replace(place, found=float(recorded.end[place.coordinate]), expected=exact)

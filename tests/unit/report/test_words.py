@@ -16,6 +16,7 @@ from sstep_verify.checks.contract import ITEMS as CONTRACT_ITEMS
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.report import words
 from sstep_verify.verdict import (
+    FIRST_STEP,
     WORST_STEP,
     Coverage,
     Defect,
@@ -99,10 +100,30 @@ KINDS = {
     ),
     "box, passed": verdict("box", PASS, 0.0, 5e-5, place=Place(0, 40), bound_origin="bounds/box"),
     "step-replay, worst elsewhere": verdict(
-        "step-replay", FAIL, 0.79, 5e-15, place=STEP, evidence={WORST_STEP: 4}, diagnosed=True,
+        "step-replay", FAIL, 0.79, 5e-15, place=STEP, diagnosed=True,
+        evidence={WORST_STEP: 4, FIRST_STEP: {"measured": 6e-10, "bound": 2e-14}},
+    ),
+    "step-replay, residual elsewhere": verdict(
+        "step-replay", FAIL, 0.79, 5e-15, place=STEP, diagnosed=True, bound_origin="bounds/step/residual",
+        evidence={WORST_STEP: 4, FIRST_STEP: {"measured": None, "bound": 2e-14}},
+    ),
+    "step-replay, below the last digit": verdict(
+        "step-replay", FAIL, 4e-17, 2e-17, place=replace(STEP, found=0.3, expected=0.3), diagnosed=True,
+    ),
+    "step-replay, by four defects": verdict(
+        "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True,
+        defects=(
+            *(Defect((name,), None, ("S-3.6",)) for name in ("assigned-once", "tail-lost", "stale-alpha")),
+            Defect(("upper-end left out",), None, ("S-3.9",), part=(67, 74)),
+        ),
+    ),
+    "window-replay, in the M-norm": verdict(
+        "window-replay", FAIL, 0.07, 1e-15, place=Place(0, 8), bound_origin="bounds/window/ridge",
+        units="M-norm, or largest coordinate",
     ),
     "step-replay, of a residual": verdict(
-        "step-replay", PASS, 7e-17, 3e-15, place=STEP, bound_origin="bounds/step/residual",
+        "step-replay", PASS, 7e-17, 3e-15, place=replace(STEP, expected=None),
+        bound_origin="bounds/step/residual",
     ),
     "log in float64": verdict(
         "step-replay", FAIL, math.inf, 0.0, executed=0, requirement="S-5.2",
@@ -223,7 +244,7 @@ KINDS = {
         notes=(Note(NoteKind.SCREENED, (13.0,)), Note(NoteKind.CONTINUED, (48.0, 1.0, "window"))),
     ),
     "continued log": verdict(
-        "step-replay", PASS, 1e-17, 1e-15, place=replace(STEP, run="s=8/continued"),
+        "step-replay", PASS, 1e-17, 1e-15, place=replace(STEP, run="s=8/continued", expected=None),
         notes=(Note(NoteKind.CONTINUED, (49.0, 46.0, "step")),),
     ),
     "no windows observed": verdict(
