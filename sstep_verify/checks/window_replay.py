@@ -31,7 +31,7 @@ INCONCLUSIVE, where the arithmetic was altered, and sstep_verify/checks/together
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -46,11 +46,11 @@ from sstep_verify.checks.window.choose import choose_windows, screenable
 from sstep_verify.checks.window.ends_apart import EndsApart
 from sstep_verify.checks.window.many_windows import count_failed, findings_on_windows, replay_bridge
 from sstep_verify.checks.window.one_window import WindowReplays
-from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
+from sstep_verify.checks.window.screen import SCREEN, Screen, made_again, requests, screen
 from sstep_verify.checks.window.tries import with_limits
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
-from sstep_verify.quantities import BOUNDARY, STALE
+from sstep_verify.quantities import BOUNDARY, STALE, TAIL
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Coverage, Hint, HintKind, Note, NoteKind, Place, Status, Verdict, Why
 
@@ -169,11 +169,18 @@ def _judge_run(
         from sstep_verify.checks.window.causes import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of
 
-        causes = causes_of(case, width, findings, between=between)
+        correct: list[Finding] = []
+        if case.diagnose and not any(one.end and one.status is Status.PASS for one in findings):
+            again = [*made_again(case, s, trajectory, trajectories)]
+            correct = _correct_windows(again, s, screened.judged - exact, replays)
+        causes = causes_of(case, width, [*findings, *correct], between=between)
         if case.declaration.log:
             # step-replay tells small steps left out: at a window's end a value below its limit looks alike.
             causes = [cause for cause in causes if not cause.mutation.threshold]
         found = diagnosis_of(case.problem.loss.task, causes)
+        alone -= len(correct)
+        if not _tail_only(findings, judged):
+            largest = replace(largest, signs=tuple(sign for sign in largest.signs if sign != TAIL))
         hints = *largest.hints, *hints_of_signs(largest.signs), *found.hints
         if case.problem.kernel.linear and case.formulas.weights is None:
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
@@ -216,6 +223,29 @@ def _judge_run(
         ),
         **fields,
     )
+
+
+def _tail_only(findings: list[Finding], judged: Collection[int]) -> bool:
+    """Whether the only failed window is the last, short one, which left alpha as it was."""
+    failed = [finding for finding in findings if finding.status is Status.FAIL]
+    return all(TAIL in finding.signs for finding in failed) and len(judged) > len(failed)
+
+
+def _correct_windows(
+    runs: list[Trajectory], s: int, begins: Collection[int], replays: WindowReplays
+) -> list[Finding]:
+    """Exact replays of the first and the last complete window that the screen passed.
+
+    A defect of every window would change them, so they distinguish it from one of the failed windows only.
+    """
+    complete = [
+        (run, Window(begin, begin + s))
+        for run in runs
+        for begin in sorted(begins)
+        if {begin, begin + s} <= {*run.iterations.tolist()}
+    ]
+    first_and_last = complete[:1] + complete[1:][-1:]
+    return [replays.replay_and_compare(run, window, names=()) for run, window in first_and_last]
 
 
 def _sources(findings: list[Finding]) -> dict[str, dict]:
