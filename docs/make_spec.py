@@ -1,4 +1,4 @@
-"""Write docs/spec.md from the sentences of the specification, which stand in the package.
+"""Write docs/spec.md from the requirements of the specification, which are in the package.
 
 Usage: ``python docs/make_spec.py``, or with ``--check`` to say whether the page is up to date.
 """
@@ -15,11 +15,12 @@ PAGE = Path(__file__).with_name("spec.md")
 
 HEAD = """# Specification of s-step dual coordinate descent, version {version}
 
-What a solver MUST do to be called a right s-step dual coordinate descent: DCD for K-SVM-L1 and K-SVM-L2,
-BDCD for K-RR, for any s (s = 1 is the classical method) and any number of ranks P. A FAIL names the
-sentences that it breaks, or may break; `sstep-verify explain CHECK` lists those that a check decides. A
-number keeps its meaning: cite `S-2.3, version {version}`. This page is made from
-[`sstep_verify/specification.toml`](../sstep_verify/specification.toml) by `python docs/make_spec.py`.
+A solver MUST meet these requirements to be called a correct s-step dual coordinate descent: DCD for
+K-SVM-L1 and K-SVM-L2, BDCD for K-RR, for any s (s = 1 is the classical method) and any number of ranks
+P. A FAIL names the requirements that it violates, or may violate. `sstep-verify explain CHECK` lists
+those that a check decides. A number keeps its meaning: cite `S-2.3, version {version}`. This page is
+made from [`sstep_verify/specification.toml`](../sstep_verify/specification.toml) by `python
+docs/make_spec.py`.
 
 | symbol | meaning |
 |---|---|
@@ -28,7 +29,7 @@ number keeps its meaning: cite `S-2.3, version {version}`. This page is made fro
 | K | kernel; also the m x m matrix of K(x_i, x_j) |
 | C, lambda | penalty of the slack (K-SVM); regularisation (K-RR) |
 | a, a0, a* | dual vector (the paper's alpha), the vector a run starts from, the solution |
-| nu, omega | upper end of the box: C (L1), infinity (L2); diagonal shift: 0 (L1), 1/(2C) (L2) |
+| nu, omega | upper limit of the box: C (L1), infinity (L2); diagonal shift: 0 (L1), 1/(2C) (L2) |
 | eta, g | curvature and gradient of the coordinate drawn |
 | H, s | iterations, iterations per window |
 | B, b | the coordinates of one iteration (a block), their number |
@@ -38,18 +39,18 @@ number keeps its meaning: cite `S-2.3, version {version}`. This page is made fro
 the solver declares, in any order of summation, and computed from the input at hand
 ([verdicts](verdicts.md)). "Bit for bit" means equal.
 
-Levels are those of a solver under test: L0 returns its final a; L1 takes index stream and a0; L2 leaves a
-at window ends; L3 counts its communication. The level of a sentence is the one from which the first of
-its checks decides it; of the others, those that need less see less. Errata are those of the paper, in
-[reference/ERRATA.md](../reference/ERRATA.md).
+Levels are those of a solver under test: L0 returns its final alpha; L1 takes index stream and first
+alpha; L2 leaves alpha at window ends; L3 counts its communication. The level of a requirement is the
+one from which the first of its checks decides it. Checks that need less detect less. Errata are those
+of the paper, in [reference/ERRATA.md](../reference/ERRATA.md).
 """
 
-BREAKS = """## What breaks which sentence
+BREAKS = """## What violates which requirement
 
-Names as verdicts and reasons use them. A failed check that names none of these breaks the sentence that
-is its own claim.
+Names as verdicts and reasons use them. A failed check that names none of these violates the requirement
+that is its own claim.
 
-| sentence | quantities of a step | mistakes | parts of a check | claim of |
+| requirement | quantities of a step | defects | parts of a check | claim of |
 |---|---|---|---|---|
 """
 
@@ -83,4 +84,4 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 if __name__ == "__main__":
-    write_or_compare(PAGE, page(), "the sentences say")
+    write_or_compare(PAGE, page(), "the requirements say")

@@ -67,6 +67,9 @@ MEANINGS: dict[str, str] = {
     "of own increments the newest alone seen": (
         "the correction holds the newest of the coordinate's own increments only"
     ),
+    "omega of own increments left out": (
+        "omega multiplies alpha of the window's start, without the coordinate's own increments"
+    ),
     "newest own increment not seen": "the correction lacks the newest of the coordinate's own increments",
     "a coordinate drawn twice in a block solved for once": (
         "a coordinate that a block holds twice has one row in the block system"

@@ -61,7 +61,7 @@ class Quantity:
 
 
 QUANTITIES: tuple[Quantity, ...] = (
-    Quantity(STALE, "product of the kernel row with a at the window's start; left out: 0 in its place"),
+    Quantity(STALE, "product of the kernel row with alpha at the window's start; left out: 0 instead"),
     Quantity(
         CURVATURE, "diagonal entry the gradient is divided by (K-RR: block system); left out: doubled"
     ),
@@ -75,10 +75,10 @@ QUANTITIES: tuple[Quantity, ...] = (
         windowed=True,
         frozen=True,
     ),
-    Quantity(OMEGA, "diagonal shift omega times a in the gradient", ("svm-l2",)),
+    Quantity(OMEGA, "diagonal shift omega times alpha in the gradient", ("svm-l2",)),
     Quantity(LABELS, "label of the drawn coordinate; left out: its sign flipped", ("svm-l1", "svm-l2")),
-    Quantity(UPPER, "upper end of the box (C); left out: no upper end", ("svm-l1",)),
-    Quantity(LOWER, "lower end of the box (0); left out: no lower end", ("svm-l1", "svm-l2")),
+    Quantity(UPPER, "upper limit of the box (C); left out: no upper limit", ("svm-l1",)),
+    Quantity(LOWER, "lower limit of the box (0); left out: no lower limit", ("svm-l1", "svm-l2")),
     Quantity(
         SAMPLES,
         "number of samples m on the diagonal and in the right-hand side; left out: wrong in one of them",
@@ -86,9 +86,9 @@ QUANTITIES: tuple[Quantity, ...] = (
     ),
     Quantity(PENALTY, "lambda that kernel entries are divided by; left out: doubled", ("krr",)),
     Quantity(OFF_DIAGONAL, "off-diagonal entries of the block system", ("krr",), blocked=True),
-    Quantity(WRITE_BACK, "new values stored in a; left out: a stays as it was"),
+    Quantity(WRITE_BACK, "new values stored in alpha; left out: alpha stays as it was"),
     Quantity(
-        BOUNDARY, "increment of a window's last step handed on to what comes after; left out: it is lost"
+        BOUNDARY, "increment of a window's last step, passed to what comes after; left out: it is lost"
     ),
     Quantity(TAIL, "the last, short window; left out: it is not made", windowed=True),
     Quantity(STREAM, "the index stream; left out: each draw taken one place off"),

@@ -1,11 +1,11 @@
-"""Check box: every a of a K-SVM is feasible, ``0 <= a <= nu``, but for what its update may round.
+"""Check box: every alpha of a K-SVM is feasible, ``0 <= alpha <= nu``, but for what its update may round.
 
 In place, a clipped coordinate is stored as the clipped value, so leaving the box by one ulp is a failure.
 Where increments are added, at once (Algorithm 1 as printed) or frozen at the window's end (the paper's
-s-step form), it lands on a sum, which rounds; how far off it may land is derived in
-sstep_verify/bounds/box.py. How many coordinates sit on the box exactly, and how many landed beside it, is
-reported; that clipped coordinates sit on it exactly is part of check window-replay, whose bound for them is
-0 in place.
+s-step form), it lands on a sum, which rounds. How far off it may land is derived in
+sstep_verify/bounds/box.py. The evidence counts the coordinates that are exactly on a limit, and those that
+landed next to one. That clipped coordinates are exactly on a limit is part of window-replay, whose bound
+for them is 0 in place.
 """
 
 from __future__ import annotations

@@ -1,21 +1,26 @@
 """Check contract: a run is what was asked for.
 
-Judged before all others, on every run that was made, whichever check asked for it. Of each run: the
-iterations made are those asked for, unless its observer or its own rule ended it; s and the start in the
-index stream are those asked for; a is recorded exactly where it was to be, in ascending order; the first a
-is a0 as the declared precision holds it; a has the shape (k, m) and no narrower type than declared; all
-values are finite; no input array was changed; the reason given for stopping is the true one, and of a plain
-run one for which it may end, where these are known; declared weights are recorded, in their shape; counts
-are whole numbers; panels have the shapes they must have. Items that an adapter took from the request, since
-a function or program states none of them, are no evidence: they are named, and not counted. The type is
-that in which a came back. A declared panel or count that a run does not give is said to be unproved, and so
-are weights that are said to be formed again: within their rounding those carried on cannot be told from
-them. The bound is 0.
+It is judged before all others, on every run that was made, whichever check asked for it. Of each run:
+
+* The iterations made are those asked for, unless its observer or its own rule ended it. s and the start in
+  the index stream are those asked for.
+* alpha is recorded exactly where it was to be, in ascending order. The first alpha is the requested one, as
+  the declared precision holds it. alpha has the shape (k, m) and no narrower type than declared.
+* All values are finite, and no input array was changed.
+* The reason given for stopping is the true one. Of a plain run it is one for which it may end, where these
+  are known.
+* Declared weights are recorded, in their shape. Counts are whole numbers. Panels have the shapes they must
+  have.
+
+Items that an adapter took from the request, since a function or program states none of them, are no
+evidence: they are named, and not counted. The type is that in which alpha came back. A declared panel or
+count that a run does not give is reported as unproved, and so are weights that are said to be formed again:
+within their rounding those that are maintained cannot be distinguished from them. The bound is 0.
 
 A value that is not finite is a FAIL wherever no correct run can form a number beyond the largest of the
-declared precision, and so is an error that a solver of K-RR raises wherever no factorisation of a correct
-run can break down (sstep_verify/bounds/largest_number.py); every other error is a FAIL. A run that broke
-its contract is judged by no other check.
+declared precision. So is an error that a solver of K-RR raises wherever no factorisation of a correct run
+can break down (sstep_verify/bounds/largest_number.py). Every other error is a FAIL. A run that violates its
+contract is judged by no other check.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Check determinism: runs of the same request end in the same bits, however they are made.
 
 Nothing in a run may depend on anything but its request: not on the time, the memory's earlier content,
-the order in which threads finish, or what was run before. Nor on what is kept of it: where a solver has
-another way to make its runs (the shipped ones: in one call, without log and records, as a user makes them;
-gone on with from a checkpoint; by the command, through files), each plain run is made again that way, and
-ends with the same a and the same claims. The bound is 0.
+the order in which threads finish, or what was run before. Nor may it depend on what is kept of it. A solver
+may have another way to make its runs (the shipped ones: in one call, without log and records, as a user
+makes them; continued from a checkpoint; by the command, through files). Then each plain run is made again
+that way, and ends with the same alpha and the same claims. The bound is 0.
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
 data-up, data-down
     Data times a power of two with the parameters adapted (sstep_verify/problems/transforms.py). Rounding
     commutes with powers of two, so every operation of the scaled run gives the scaled result, whatever the
-    order of summation - as long as the same operations are made on arrays of the same shapes and nothing
-    under- or overflows (sstep_verify/checks/metamorphic/scaling_range.py). Not under a polynomial kernel,
-    which a library's ``pow`` may raise. Sees absolute thresholds and absolute constants in the kernel, the
-    curvature, the steps or the box. Does not see one on the gradient of a K-SVM, which has the same value
-    in both runs.
+    order of summation. This holds as long as the same operations are made on arrays of the same shapes and
+    nothing under- or overflows (sstep_verify/checks/metamorphic/scaling_range.py). It is not applied to a
+    polynomial kernel, which a library's ``pow`` may raise. It detects absolute thresholds and absolute
+    constants in the kernel, the curvature, the steps or the box. It does not detect one on the gradient of
+    a K-SVM, which has the same value in both runs.
 targets-up, targets-down (K-RR)
-    Targets, and with them the residual and a, times ``2**k``. Sees absolute thresholds on either.
+    Targets, and with them the residual and alpha, times ``2**k``. It detects absolute thresholds on either.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ CHECK = Check(
     id=ID,
     text=__doc__,
     needs="the short run of every s, on every transformed problem too",
-    planted="an absolute constant that acts on some coordinate",
+    planted="an absolute constant that has an effect on some coordinate",
     runs=runs,
     judge=judge,
     given=True,

@@ -1,20 +1,22 @@
 """Check optimum: a run that claims to have converged has.
 
-A run claims it where it ended by a rule, not at its cap, nor because its precision cannot show it, and says
-which gap (K-SVM) or residual (K-RR) it reached, or was told which to reach, or where the observer ended it
-at one. K-SVM: the duality gap of the final a, moved into the box, is at most the claimed one plus what
-rounding lets a correct run mistake for it. K-RR: the distance from the certified a* is at most the claimed
-one plus the same. Values are enclosed in float64 first, and in balls where float64 cannot decide.
+A run claims it where it ended by a rule and says which gap (K-SVM) or residual (K-RR) it reached, or was
+given one to reach, or where the observer ended it at one. A run that ended at its cap, or because its
+precision cannot show more, claims nothing.
 
-Nobody measured a vector that was handed over, so that nothing is allowed for evaluating it. It passes only
-where the upper end of its enclosure is within the tolerance asked for, plus what its printed digits lost.
-Where the enclosure is too wide for either, the verdict is VACUOUS.
+K-SVM: the duality gap of the final alpha, moved into the box, is at most the claimed one plus the
+error of evaluating it. K-RR: the distance from the certified optimum is at most the claimed one plus the
+same. Values are enclosed in float64 first, and in balls where float64 cannot decide.
 
-Where values were rounded when they were written down, what that may change is added to the bound. A vector
-that fails is read in other conventions and as the optimum of other problems; what explains it is named.
+For a vector that was handed over no error of evaluation is allowed. It passes only where the upper end of
+its enclosure is within the tolerance asked for, plus what its printed digits lost. Where the enclosure is
+too wide for either, the verdict is VACUOUS.
 
-For K-SVM-L1 with a singular Q the solution need not be unique; the gap, and with it the objective, the
-Q-seminorm and the decision values, does not depend on that, and whether a* is proved unique is reported.
+Where values were rounded when they were written, what that may change is added to the bound. A vector that
+fails is read in other conventions and as the optimum of other problems; what explains it is named.
+
+For K-SVM-L1 with a singular Q the solution need not be unique. The gap, and with it the objective, the
+Q-seminorm and the decision values, does not depend on that. The evidence says whether it is proved unique.
 """
 
 from __future__ import annotations
@@ -307,7 +309,7 @@ CHECK = Check(
     text=__doc__,
     exact=True,
     needs="the plain run of every s",
-    planted="a run that made no step at all, its last a its first",
+    planted="a run that made no step at all, so that its last alpha is its first",
     runs=runs,
     judge=judge,
     given=True,

@@ -1,12 +1,12 @@
 """Check sstep-equals-classical: s-step and classical runs differ by no more than both may round.
 
-In exact arithmetic the two methods have the same iterates. Each run may leave them by bound C, so the
-difference of the two is at most the sum: this is the check trajectory at s, with the run of s = 1 and its
-bound in the place of the exact one. No oracle enters the measured value: both sides come from the solver.
-The bound is that of either form against the exact trajectory. Where the classical run certainly left that,
-both share a mistake, which is left to other checks; a clip of the exact run is then perhaps none of these,
-and the bound is what steps on the values of these runs may round (sstep_verify/checks/short/runs.py). Runs
-of which the check of the steps failed are not decided.
+In exact arithmetic the two methods have the same iterates. Each run may leave them by the bound of
+trajectory, so the difference of the two is at most the sum: this is the check trajectory at s, with the run
+of s = 1 and its bound instead of the exact one. No oracle enters the measured value: both sides come from
+the solver. The bound is that of either form against the exact trajectory. Where the classical run certainly
+left that, both share a defect, which is left to other checks. A clip of the exact run is then perhaps none
+of these, and the bound is an estimate of what steps on the values of these runs may round
+(sstep_verify/checks/short/runs.py). Runs of which the check of the steps failed are not decided.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ CHECK = Check(
     text=__doc__,
     exact=True,
     needs="a short run of every s > 1, and the classical one recorded at the window ends of all of them",
-    planted="the kernel correction left out of the s-step run alone",
+    planted="the kernel correction left out of the s-step run only",
     runs=runs,
     judge=judge,
     bounds=("bounds/window/svm", "bounds/window/ridge"),

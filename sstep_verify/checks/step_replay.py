@@ -1,18 +1,19 @@
-"""Check step-replay: every logged step is one classical step from the run's own a, up to its own rounding.
+"""Check step-replay: every logged step is one classical step from the run's own alpha, up to its rounding.
 
-A log of the new value of each drawn coordinate tells a exactly before every step, also inside a window.
-Each step is judged by itself, in float64 by code of the judge's own, against the sum of two bounds: what
-any correct implementation of the declared recurrence may be off by, and what the judge may
+From a log of the new value of each drawn coordinate alpha is known exactly before every step, also inside a
+window. Each step is judged by itself, in float64 by code of the judge's own, against the sum of two bounds:
+what any correct implementation of the declared recurrence may be off by, and what the judge may
 (sstep_verify/bounds/step/clip.py, sstep_verify/bounds/step/residual.py, sstep_verify/bounds/step/drift.py
-for carried weights). Nothing is propagated, so no s is too large, and where all steps are judged a defect
-that acts in one of them is seen. The log is tied to the run: it must lead to every recorded a, 0 and -0
-being equal; of a solver that is run anew for each of these, to the last. A run that is continued at a
-window's end, from the alpha recorded there, is judged alike. Steps of a K-SVM are also counted by the
-limits that they leave and reach (low to free, high to low); the evidence lists the transitions that no step
-makes.
+for maintained weights). Nothing is propagated, so no s is too large. Where all steps are judged, a defect
+that exceeds the bound in one of them is detected.
+
+The log is tied to the run: it must lead to every recorded alpha, 0 and -0 being equal; of a solver that is
+run again for each of these, to the last. A run that is continued at a window's end, from the alpha recorded
+there, is judged alike. Steps of a K-SVM are also counted by the limits that they leave and reach (low to
+free, high to low); the evidence lists the transitions that no step makes.
 
 Some steps are replayed in exact arithmetic as well, as many as `EXACT_WORDS` allows
-(sstep_verify/checks/steps/seen.py). First come the step with the largest ratio, the first wrong one, the
+(sstep_verify/checks/steps/seen.py). First come the step with the largest ratio, the first faulty one, the
 first of each event and a seeded one. Then come those that show a quantity best; limits of the box are left
 out.
 """

@@ -1,9 +1,10 @@
 """Check trajectory: a short run from zero stays as near the exact trajectory as its rounding allows.
 
-Window-replay restarts the truth at every window; here nothing is restarted, so an error that is carried
-from window to window, a lost window or a wrong index stream shows even where each window by itself looks
-right. The price is a bound that grows with the number of iterations (sstep_verify/bounds/window/svm.py,
-sstep_verify/bounds/window/ridge.py): the runs are short, and every verdict holds its ratio against H.
+window-replay restarts from the recorded alpha at every window. Here nothing is restarted, so an error that
+is carried from window to window, a lost window or a wrong index stream shows even where each window by
+itself looks correct. The price is a bound that grows with the number of iterations
+(sstep_verify/bounds/window/svm.py, sstep_verify/bounds/window/ridge.py). So the runs are short, and every
+verdict lists its ratio against H.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ since its bound is wider by the judge's own error. A window beyond that bound is
 first, or it is INCONCLUSIVE.
 
 The first window of a run that is continued at a window's end, from the alpha recorded there, is replayed
-too. A solver that is run anew for every length gives windows between the results of two runs. Such a window
-fails only where the longer run is beyond its bound from its own start as well
+too. A solver that is run again for every length gives windows between the results of two runs. Such a
+window fails only where the longer run is beyond its bound from its own start as well
 (sstep_verify/checks/window/ends_apart.py). The kernel is that of the data; kernel-entries judges rows that
 a solver exposes. The steps of a solver that makes them from maintained weights are replayed from alpha and
 these weights, which residual-gap judges: unless that passed the run, stale product and window boundary

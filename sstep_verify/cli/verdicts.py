@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.report.words import term_why
+from sstep_verify.verdict import ESTIMATED
 
 STEPS, WINDOWS = "step-replay", "window-replay"
 """Checks that try errors of either sign; commands do not load checks before they need them."""
@@ -22,6 +23,9 @@ MEANS = {
     "VACUOUS": "nothing was shown: no error was found, and none of the kind named below would have been",
     "INCONCLUSIVE": "neither could be shown, that the solver is correct or that it is faulty",
 }
+
+ESTIMATE = "the claim below does not hold, by an estimate of rounding that is not proved"
+"""What a FAIL means whose bound is an estimate."""
 
 CONTRADICTED = "what was recorded contradicts itself, so nothing was compared with the truth"
 """What a FAIL means of which no comparison was made."""
@@ -42,7 +46,7 @@ WORDS = {
     "window": "s iterations in a row, whose kernel rows are formed and communicated at once",
     "overlap": "a coordinate drawn again in the same window: its earlier increments belong to its value",
     "omega": "1/(2C), which the squared hinge loss (svm-l2) adds to the kernel's diagonal; 0 for svm-l1",
-    "clip": "a new value outside the box is put on its nearest end: 0, or C for svm-l1",
+    "clip": "a new value outside the box is replaced by the nearest limit: 0, or C for svm-l1",
     "bound": "how far from the truth rounding can take a correct implementation, proved for this very run",
     "ratio": "the error measured over the bound; a FAIL is a ratio above 1",
     "detection_limit": "a relative error in a quantity of the step that this run would have shown, whether "
@@ -81,6 +85,8 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
         return
     means = MEANS | (OF_A_VECTOR if alone else {})
     nothing = verdict["status"] == "FAIL" and not verdict["executed"]
+    if verdict["status"] == "FAIL" and verdict["bound_origin"] == ESTIMATED:
+        means |= {"FAIL": ESTIMATE}
     yield filled(f"{CONTRADICTED if nothing else means[verdict['status']]}.")
     measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
     if verdict["status"] == "FAIL" and verdict["ratio"] is None:
@@ -191,7 +197,7 @@ def _shared_out(kept, verdict: dict):
     found = explain_window(kept.case, run, begin, end)
     where = f"window of iterations {begin + 1}..{end}, largest ratio"
     if found is None:
-        yield f"  {where}: a is not finite there, the bound is infinite, or weights are maintained"
+        yield f"  {where}: alpha is not finite there, the bound is infinite, or weights are maintained"
         return
     ratio = found.measured / found.bound
     yield f"  {where}, kernel from the data; {found.where}:"

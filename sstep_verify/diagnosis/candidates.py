@@ -33,6 +33,9 @@ SMALL = "small steps left out"
 OLD_A, OLD_ROWS = "a of the window before", "kernel rows of the window before"
 SOLVED_ONCE = "a coordinate drawn twice in a block solved for once"
 
+OWN_OMEGA = Mutation("omega of own increments left out", omega_overlap=0)
+"""The diagonal shift of K-SVM-L2 made for alpha of the window's start only."""
+
 OF_REPEATS = (
     *(Mutation("assigned-once", assigned=what) for what in ("stored", "values", "products")),
     Mutation(SOLVED_ONCE, once=True),
@@ -184,4 +187,5 @@ def suspects_of(
     of_this: list[int | Fraction] = [] if problem.is_svm else [Fraction(1, problem.samples), 0]
     diagonals = [Mutation(M_ON_DIAGONAL, diagonal=factor) for factor in of_this]
     repeats = OF_REPEATS if replacement else ()
-    return Suspects(problem, possible([*known, *SELDOM, *diagonals, *repeats]), between)
+    own = [OWN_OMEGA] if problem.kin == "svm-l2" else []
+    return Suspects(problem, possible([*known, *own, *SELDOM, *diagonals, *repeats]), between)

@@ -39,11 +39,11 @@ from sstep_verify.vectors.record import Bounds, Expected, Point, Shown
 EFFECTS: dict[str, str] = {
     "correction": "iterates depend on s: convergence is slower or fails as s grows; for s = 1 all is well",
     "step": "steps do not minimise along their coordinates: convergence is slower, or to another point",
-    "box": "a leaves the box or cannot reach its end: the answer is that of another problem",
-    "parameter": "another problem is solved, to its own right answer",
-    "stream": "other steps are made than asked for: the limit is right, "
+    "box": "alpha leaves the box or cannot reach its limit: the answer is that of another problem",
+    "parameter": "another problem is solved, to its own correct answer",
+    "stream": "other steps are made than asked for: the limit is correct, "
     "no run can be compared step by step",
-    "store": "a part of what was computed does not arrive in a: iterates depend on s, or nothing moves",
+    "store": "a part of what was computed is not stored in alpha: iterates depend on s, or nothing moves",
 }
 """What becomes of a solver, by the type of its mistake."""
 

@@ -36,7 +36,7 @@ def test_every_check_is_explained():
         code, output, _ = command("explain", check, "--long")
         assert code == 0
         assert output.startswith(f"{check}\n\nClaim\n")
-        for title in ("Needs", "Planted defect", "VACUOUS"):
+        for title in ("Needs", "Injected defect", "VACUOUS"):
             assert f"\n{title}\n  " in output
         sentences = decided_by(check)
         assert sentences

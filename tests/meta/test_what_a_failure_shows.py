@@ -167,6 +167,31 @@ def test_a_lost_tail_violates_the_requirement_on_the_number_of_updates(task):
     assert plain >= 5
 
 
+@pytest.mark.parametrize("log", [False, True])
+def test_a_stale_omega_names_its_requirement(log):
+    def solve(problem, blocks, s, a0, steps=None):
+        K, alpha, shift = matrix_of(problem), a0.copy(), problem.dual.shift
+        for begin in range(0, len(blocks), s):
+            window, start = blocks[begin : begin + s, 0], alpha.copy()
+            products = K[window] @ alpha
+            for t, i in enumerate(window):
+                gradient = products[t] - 1 + shift * start[i]
+                new = max(alpha[i] - gradient / (K[i, i] + shift), 0.0)
+                products[t + 1 :] += K[window[t + 1 :], i] * (new - alpha[i])
+                alpha[i] = new
+                if steps is not None:
+                    steps[begin + t, 0] = new
+        return alpha
+
+    function = solve if log else lambda problem, blocks, s, a0: solve(problem, blocks, s, a0)
+    solver = CallableSolver(function, Declaration("mine", log=log))
+    for seed in range(3):
+        stream = IndexStream("uniform", 14, 1, 120, seed=seed)
+        verdict = judge(solver, problem_of("svm-l2", seed), stream, s=8)[-1]
+        assert verdict.status is Status.FAIL
+        assert verdict.requirements[0] == "S-3.7"
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_values_that_are_never_stored_are_no_lost_tail(task):
     stream = IndexStream("uniform", 14, 1, 22)

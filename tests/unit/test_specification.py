@@ -20,7 +20,7 @@ from sstep_verify.checks.steps.other_draws import PLACES
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import exponents, other_problems
 from sstep_verify.diagnosis import kernel_rows as panel
-from sstep_verify.diagnosis.candidates import PARTIAL, SELDOM, SOLVED_ONCE
+from sstep_verify.diagnosis.candidates import OWN_OMEGA, PARTIAL, SELDOM, SOLVED_ONCE
 from sstep_verify.diagnosis.factors import M_ON_DIAGONAL, PARTS, ROWS
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.recurrence.mutants import CATALOGUE
@@ -129,6 +129,7 @@ def test_no_sentence_names_what_does_not_exist():
         *(mutation.name for mutation in (*PARTIAL, *SELDOM)),
         M_ON_DIAGONAL,
         SOLVED_ONCE,
+        OWN_OMEGA.name,
         ROWS[0],
         *(part.name for part in PARTS.values()),
         *FORMULAS,

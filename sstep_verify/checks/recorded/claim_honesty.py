@@ -1,17 +1,17 @@
 """Check claim-honesty: what a solver reports about its result is true of the result.
 
-Compared are the values a run reports about its last a (``Trajectory.claims``), and what it predicts for the
-training samples, with enclosures of the true ones. A correct solver may err by evaluating them in its
-precision, in any order, and by the decimals it prints; the bounds are those of
+The values that a run reports about its last alpha (``Trajectory.claims``), and what it predicts for the
+training samples, are compared with enclosures of the true ones. A correct solver may err by evaluating them
+in its precision, in any order, and by the decimals that it prints. The bounds are those of
 sstep_verify/bounds/optimum/svm.py, sstep_verify/bounds/optimum/ridge.py and
 sstep_verify/bounds/optimum/reported.py. Nothing is promised where a number on the way to a value may
 overflow in its precision (sstep_verify/bounds/optimum/reported.py).
 
-The reason for which a run ended is such a report, too. One that says that it reached the tolerance that it
-was told has the exact relative gap (K-RR: residual) of that tolerance at most: no error of evaluation is
-allowed for, as reached is what an upper limit proves. Nor is any for a limit that it states, such as ``gap
-at most``; one that balls cannot decide is left out. Relative values that it measured on its way are
-compared with those of the alpha recorded there.
+The reason for which a run ended is such a report, too. One that says that it reached its tolerance must
+have an exact relative gap (K-RR: residual) of at most that tolerance. No error of evaluation is allowed
+there, since an upper limit must prove it. None is allowed for a limit that it states, such as ``gap at
+most``. One that balls cannot decide is left out. Relative values that it measured on its way are compared
+with those of the alpha recorded there.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ CHECK = Check(
     text=__doc__,
     exact=True,
     needs="the plain run of every s",
-    planted="the value of an earlier a reported as that of the last",
+    planted="the value of an earlier alpha, reported as that of the last",
     runs=runs,
     judge=judge,
     given=True,

@@ -1,8 +1,8 @@
 """Check kernel-entries: the panel a solver used holds kernel values, up to the rounding of its formula.
 
-The run exposes the kernel rows of its first and last window, one for each coordinate that these draw; a
+The run exposes the kernel rows of its first and last window, one for each coordinate that these draw. A
 solver that has no whole rows exposes their entries among the window's own coordinates. All exposed entries
-of up to `IN_FLOAT64` of those rows are compared with float64 values of known error; whole rows are then
+of up to `IN_FLOAT64` of those rows are compared with float64 values of known error. Whole rows are then
 compared with balls: the one with the worst entry, the one with the largest, and a seeded sample. The bound
 is sstep_verify/rounding/kernel/entries.py for the declared formulas, whatever the order of summation.
 """

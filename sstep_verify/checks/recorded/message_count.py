@@ -1,20 +1,20 @@
-"""Check message-count: messages are as many as the declared exchange implies for windows of s.
+"""Check message-count: messages are as many as the declared communication implies for windows of s.
 
-The counts a run reports, and those of a witness between solver and MPI library where there was one, are
-compared with what the declared exchange implies, exactly; the formulas are in
-sstep_verify/costs/messages.py. A witness counts each kind of operation by itself: calls, elements and bytes
-of allreduces and reduce-scatters, broadcasts, messages from rank to rank, barriers. Where none looked, the
+The counts that a run reports, and those of an MPI interposer between solver and MPI library where there was
+one, are compared exactly with what the declared communication scheme implies; the formulas are in
+sstep_verify/costs/messages.py. An interposer counts each kind of operation by itself: calls, elements and
+bytes of allreduces and reduce-scatters, broadcasts, messages from rank to rank, barriers. Without one, the
 counts are the solver's own word, and the verdict says so. Other collectives (gathers) belong to the set-up
-and to where a is recorded, so no more reductions may follow one than a was recorded times. Broadcasts are
-allowed on ranks whose arithmetic was measured to differ, one a window, and not where the solver says so.
-Barriers are those of separate timers.
+and to where alpha is recorded, so no more reductions may follow one than alpha was recorded times.
+Broadcasts are allowed on ranks whose arithmetic was measured to differ, one a window, and not where the
+solver says so. Barriers are those of separate timers.
 
 Where a solver has another way to make its runs, as a user makes them (in one call, without log and
-records), the counts of that run are compared too. Of exchange per-window, whose set-up may be anything, the
+records), the counts of that run are compared too. The scheme per-window may have any set-up. There the
 collectives of a run beyond those of its first half are compared, and the messages from rank to rank, of
 which there are none.
 
-One process counts what it would send. Counts alone are evidence that s was used: the iterates are not.
+One process counts what it would send. Only counts are evidence that s was used: the iterates are not.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Check rank-coherence: every rank holds the same a, bit for bit, at every recorded iteration.
+"""Check rank-coherence: every rank holds the same alpha, bit for bit, at every recorded iteration.
 
-Each rank makes the same updates from the same reduced panel, so nothing but the reduction may differ
-between them, and an allreduce must give all ranks the same bits. A difference of one bit can flip a clip
-and grow. The run leaves digests of a per rank (``Trajectory.fingerprints``); a witness may leave digests
-of what collectives gave to each (``Trajectory.received``), which can show that ranks differ but not,
-alone, that they hold the same. The bound is 0.
+Each rank makes the same updates from the same reduced panel. So nothing but the reduction may differ
+between ranks, and an allreduce must give all of them the same bits. A difference of one bit can flip a
+clip and grow. The run leaves digests of alpha per rank (``Trajectory.fingerprints``). An MPI interposer may
+leave digests of what collectives gave to each (``Trajectory.received``). These can show that ranks differ,
+but they do not show that ranks hold the same. The bound is 0.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ CHECK = Check(
     id=ID,
     text=__doc__,
     needs="the plain run of every s, on several ranks",
-    planted="a rank that goes its own way, or makes no updates",
+    planted="a rank that makes other updates than the others, or none",
     runs=runs,
     judge=judge,
 )

@@ -1,10 +1,10 @@
-"""Check residual-gap: weights maintained beside a stay those of a, up to their own rounding.
+"""Check residual-gap: maintained weights stay those of alpha, up to their own rounding.
 
 A solver that maintains w instead of forming it in every window declares it. Between two recorded
-iterations its distance from the w of a, enclosed in balls, may grow by the rounding of the
-updates in between and no more (sstep_verify/bounds/residual_gap.py). Each segment starts from the distance
-measured at its beginning, so a leak shows in the segment where it happens. Judged are a short run, in small
-segments, and the plain run to its end, in larger ones.
+iterations its distance from the w of alpha, enclosed in balls, may grow by the rounding of the updates in
+between and no more (sstep_verify/bounds/residual_gap.py). Each segment starts from the distance measured at
+its beginning, so a leak shows in the segment where it happens. A short run is judged in small segments, and
+the plain run to its end in larger ones.
 """
 
 from __future__ import annotations

@@ -269,10 +269,10 @@ def _show(declared: Check, in_full: bool) -> None:
     if not declared.bounds:
         zero = "0: what is compared must agree exactly, for the reason that the claim and the method give."
         _section("Bound", filled(zero))
-    _section("Planted defect", filled(declared.planted))
+    _section("Injected defect", filled(declared.planted))
     _section("VACUOUS", filled(declared.vacuous))
     sentences = (filled(f"{number}: {text}") for number, text in _sentences(declared).items())
-    _section("Sentences of the specification that it decides", "\n".join(sentences))
+    _section("Requirements of the specification that it decides", "\n".join(sentences))
 
 
 def _section(title: str, text: str) -> None:
