@@ -1,11 +1,14 @@
 """Write docs/paper.md from the claims of docs/paper-claims.toml and the table of campaign scaling.
 
-Usage: ``python docs/make_paper.py``, or with ``--check`` to say whether the page is up to date.
+Usage: ``python docs/make_paper.py``, or with ``--check`` to say whether the page is up to date. With
+``--latex`` it prints the tables as a LaTeX document instead, for a reply to a referee.
 """
 
 from __future__ import annotations
 
 import csv
+import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -99,5 +102,60 @@ def _line(row: Row) -> str:
     return line(row.where, row.says, VERDICTS[row.verdict], row.paper, row.here, "; ".join(shown))
 
 
-if __name__ == "__main__":
+LATEX = r"""\documentclass[a4paper,landscape,10pt]{article}
+\usepackage[T1]{fontenc}
+\usepackage[margin=15mm]{geometry}
+\usepackage{longtable}
+\setlength{\tabcolsep}{3pt}
+\begin{document}
+\footnotesize\raggedright
+\section*{The paper, claim by claim}
+Claims of Shao and Devarakonda, \emph{Scalable Dual Coordinate Descent for Kernel Methods}, VERSION.
+The rules of the verdicts and the links are in \texttt{docs/paper.md}.
+"""
+COLUMNS = {"Where": 24, "Claim": 62, "Verdict": 25, "In the paper": 25, "Here": 65, "Shown by": 48}
+"""Columns of the LaTeX tables, with their widths in millimetres."""
+
+ESCAPES = {one: "\\" + one for one in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
+}  # fmt: skip
+BREAKS = frozenset("/_.-=:,")
+"""Characters of a command after which a line may end."""
+
+
+def latex(text: str) -> str:
+    """A cell in LaTeX: Markdown's code and bold text as commands, everything else as it is printed."""
+    parts = re.split(r"(`[^`]*`|\*\*[^*]*\*\*)", text)
+    return "".join(
+        rf"\texttt{{{_escaped(part[1:-1], BREAKS)}}}" if part.startswith("`")
+        else rf"\textbf{{{_escaped(part[2:-2])}}}" if part.startswith("**")
+        else _escaped(part)
+        for part in parts
+    )  # fmt: skip
+
+
+def _escaped(text: str, breaks: frozenset[str] = frozenset()) -> str:
+    return "".join(ESCAPES.get(one, one) + r"\allowbreak{}" * (one in breaks) for one in text)
+
+
+def latex_document() -> str:
+    """All tables as one LaTeX document that needs no other file."""
+    claims = given()
+    widths = "".join(rf"p{{{width}mm}}" for width in COLUMNS.values())
+    head = " & ".join(rf"\textbf{{{name}}}" for name in COLUMNS) + r" \\ \hline \endhead"
+    lines = [LATEX.replace("VERSION", claims["version"])]
+    for section in claims["section"]:
+        lines += [rf"\subsection*{{{latex(section['title'])}}}", rf"\begin{{longtable}}{{{widths}}}", head]
+        for row in (row for claim in section["claim"] for row in rows_of(claim)):
+            shown = [f"`{row.shown}`"] * bool(row.shown) + [f"erratum {number}" for number in row.errata]
+            cells = row.where, row.says, VERDICTS[row.verdict], row.paper, row.here, "; ".join(shown)
+            lines.append(" & ".join(map(latex, cells)) + r" \\")
+        lines.append(r"\end{longtable}")
+    return "\n".join([*lines, r"\end{document}", ""])
+
+
+if __name__ == "__main__" and "--latex" in sys.argv[1:]:
+    sys.stdout.write(latex_document())
+elif __name__ == "__main__":
     write_or_compare(PAGE, page(), "the claims say")

@@ -3,6 +3,8 @@
 import os
 import re
 import shlex
+import shutil
+import subprocess
 from itertools import chain
 from pathlib import Path
 
@@ -100,3 +102,46 @@ def test_timings_are_as_stated():
 def timed_words(claim):
     """What a claim says of timings, with the unit behind every number of a pair."""
     return re.sub(r"(\d) (of|to|and) (?=[\d,.]+ us)", r"\1 us \2 ", claim["here"])
+
+
+PRINTED = re.compile(r"\\(?:[&%$#_{}]|[a-zA-Z]+\*?(?:\[[^]]*\])?)|[{}]|[^\\]", re.DOTALL)
+
+
+def test_the_latex_document_is_ascii_balanced_and_has_every_row():
+    document = make_paper.latex_document()
+    assert document.isascii()
+    depth, special = 0, set()
+    for token in PRINTED.findall(document.replace(r"\\", "")):
+        depth += (token == "{") - (token == "}")
+        assert depth >= 0
+        special |= {token} & set("%$#_^~")
+    assert depth == 0
+    assert not special
+    rows = [
+        line for line in document.splitlines() if line.endswith(r" \\") and r"\textbf{Where}" not in line
+    ]
+    assert len(rows) == len(ROWS)
+    columns = len(make_paper.COLUMNS)
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {columns - 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("50 % of a_i & {x}", r"50 \% of a\_i \& \{x\}"),
+        ("2^20 < ~1", r"2\textasciicircum{}20 \textless{} \textasciitilde{}1"),
+        ("**no**: `run x`", r"\textbf{no}: \texttt{run x}"),
+        ("`a_b`", r"\texttt{a\_\allowbreak{}b}"),
+    ],
+)
+def test_cells_are_escaped_for_latex(text, expected):
+    assert make_paper.latex(text) == expected
+
+
+def test_the_latex_document_compiles(tmp_path):
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is absent: the LaTeX document is not compiled")
+    (tmp_path / "claims.tex").write_text(make_paper.latex_document(), "ascii")
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "claims.tex"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout[-2000:]
