@@ -63,6 +63,33 @@ COMPILING = event.TimingListener()  # type: ignore[no-untyped-call]
 event.register("numba:compile", COMPILING)  # type: ignore[no-untyped-call]
 
 
+class _AtFirst(event.Listener):
+    """Calls a function when something is compiled for the first time."""
+
+    def __init__(self, call: Callable[[], None]):
+        self._call: Callable[[], None] | None = call
+
+    def on_start(self, event: Any) -> None:
+        """Call it, once."""
+        call, self._call = self._call, None
+        if call is not None:
+            call()
+
+    def on_end(self, event: Any) -> None:
+        """Nothing."""
+
+
+@contextlib.contextmanager
+def compiling_told(call: Callable[[], None]) -> Iterator[None]:
+    """Call a function as soon as something has to be compiled; not where all is found in the cache."""
+    listener = _AtFirst(call)
+    event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        event.unregister("numba:compile", listener)  # type: ignore[no-untyped-call]
+
+
 class UncachedWarning(UserWarning):
     """What is compiled cannot be kept on disk, so that every process compiles it again."""
 

@@ -211,8 +211,9 @@ class CertifiedKind(Kind):
                     "there (memory = GiB), or leave the data set out"
                 )
             needs.append((size, line))
-        at_once = f"{plan.jobs} process{'es' * (plan.jobs > 1)} at a time"
-        plan.say(f"memory: {max(needs)[1]} a process, the most of all; {at_once}")
+        if 10 * max(needs)[0] > min(unit.work.family.memory for unit in units) * GIB:
+            at_once = f"{plan.jobs} process{'es' * (plan.jobs > 1)} at a time"
+            plan.say(f"memory: {max(needs)[1]} a process, the most of all; {at_once}")
         return Prepared(units, {name: data.sha256 for (name, _), data in found.items()})
 
     def run(self, unit: Unit, plan: Plan) -> Iterator[OptimumOutcome]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from sstep_verify.compiled import compile_seconds
 from sstep_verify.errors import (
     InputError,
     MissingExtraError,
@@ -152,13 +153,17 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Finished:
-    """Something finished, or an error of a kind; `keep` is whether --resume may rely on the outcome."""
+    """Something finished, or an error of a kind; `keep` is whether --resume may rely on the outcome.
+
+    Besides, the bytes and the seconds spent on compiling that its process has had so far.
+    """
 
     outcome: Any = None
     error: str = ""
     kind: str = INTERNAL
     keep: bool = True
     memory: int = field(default_factory=lambda: peak_memory() or 0)
+    compiling: float = field(default_factory=compile_seconds)
     process: int = field(default_factory=os.getpid)
 
 
@@ -177,18 +182,27 @@ class Step:
     run: str = ""
 
 
+@dataclass(frozen=True)
+class Said:
+    """A line of the process that runs a unit, which is said once, whichever process says it first."""
+
+    line: str
+
+
 @dataclass
 class State:
-    """What a campaign has so far: outcomes, errors by kind, memory in bytes by process."""
+    """What a campaign has so far: outcomes, errors by kind; by process bytes and compiling seconds."""
 
     outcomes: list[Any] = field(default_factory=list)
     errors: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     memory: dict[int, int] = field(default_factory=dict)
+    compiling: dict[int, float] = field(default_factory=dict)
     interrupted: bool = False
 
     def add(self, message: Finished) -> None:
         """File a message where it belongs."""
         self.memory[message.process] = max(self.memory.get(message.process, 0), message.memory)
+        self.compiling[message.process] = max(self.compiling.get(message.process, 0.0), message.compiling)
         if message.outcome is not None:
             self.outcomes.append(message.outcome)
         else:
@@ -242,7 +256,9 @@ def attempted(work: Callable[[], Any], where: str) -> Finished:
     return outcome if isinstance(outcome, Finished) else Finished(outcome)
 
 
-_listeners: list[Callable[[Step], None]] = []
+Heard = Callable[["Step | Said"], None]
+
+_listeners: list[Heard] = []
 
 
 def tell(key: str, part: float, what: str, limit: float = 0.0, run: str = "") -> None:
@@ -251,8 +267,14 @@ def tell(key: str, part: float, what: str, limit: float = 0.0, run: str = "") ->
         _listeners[-1](Step(key, part, what, limit, run))
 
 
+def say(line: str) -> None:
+    """Say a line where this campaign was started."""
+    if _listeners:
+        _listeners[-1](Said(line))
+
+
 @contextmanager
-def heard_by(listener: Callable[[Step], None]) -> Iterator[None]:
+def heard_by(listener: Heard) -> Iterator[None]:
     """Let a function hear what is told in this process."""
     _listeners.append(listener)
     try:
@@ -308,6 +330,10 @@ class Kind(Protocol):
     def key(self, outcome: Any) -> str:
         """Key of an outcome: the one that it has, or the id of its case."""
         return str(getattr(outcome, "key", "") or outcome.case.id)
+
+    def told(self, outcome: Any, plan: Plan) -> tuple[str, bool]:
+        """A line on an outcome, and whether it is to be said as soon as it is known; else the first is."""
+        return "", False
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """Make a report of the outcomes (``state.outcomes``, in the order of the keys)."""

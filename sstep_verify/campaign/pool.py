@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 
@@ -18,13 +18,17 @@ from sstep_verify.campaign.model import (
     NOTED,
     REFUSED,
     Finished,
+    Heard,
     Kind,
     Plan,
+    Said,
     Step,
     Unit,
     attempted,
     heard_by,
+    say,
 )
+from sstep_verify.compiled import compiling_told, unkept
 from sstep_verify.files.streams import open_standard_streams
 from sstep_verify.floating_point import in_own_state
 from sstep_verify.provenance import THREAD_VARIABLES
@@ -33,8 +37,6 @@ POLL_SECONDS = 0.2
 GRACE_SECONDS = 5.0
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 """Signals by which a process ends for what it did itself."""
-
-Heard = Callable[[Step], None]
 
 
 def spread(
@@ -46,7 +48,7 @@ def spread(
     code. `heard` hears how far outcomes have come.
     """
     if plan.jobs == 1 and not any(unit.foreign for unit in units):
-        with heard_by(heard):
+        with heard_by(heard), compiling_told(_say_compiling):
             for unit in units:
                 yield from run_unit(kind, unit, plan)
         return
@@ -127,6 +129,9 @@ class _Worker:
         except (EOFError, OSError):
             yield from self._lost(waiting)
             return
+        if isinstance(message, Said):
+            self._heard(message)  # The time that it has for its step goes on.
+            return
         self._deadline = 0.0
         if message is None:
             self.busy = False
@@ -189,11 +194,16 @@ def _serve(pipe: Connection, kind: Kind) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, ending)
     threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
-    with heard_by(pipe.send), contextlib.suppress(KeyboardInterrupt):
+    with heard_by(pipe.send), compiling_told(_say_compiling), contextlib.suppress(KeyboardInterrupt):
         while (task := pipe.recv()) is not None:
             for message in run_unit(kind, *task):
                 pipe.send(message)
             pipe.send(None)
+
+
+def _say_compiling() -> None:
+    once = "" if unkept() else ", once"
+    say(f"compiling inner loops{once}: this takes up to a minute before the first verdict")
 
 
 def ending(number: int, _frame: object) -> None:

@@ -20,6 +20,7 @@ from sstep_verify.campaign.model import (
     Definition,
     Finished,
     Plan,
+    Said,
     State,
     Step,
     Unit,
@@ -27,6 +28,7 @@ from sstep_verify.campaign.model import (
 )
 from sstep_verify.campaign.pool import spread
 from sstep_verify.campaign.read import kind_of, units_of
+from sstep_verify.compiled import later_runs
 from sstep_verify.floating_point import in_own_state
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.report.results import ERRORS, Campaign, Results
@@ -123,7 +125,14 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     def tell(what: str) -> None:
         progress(len(state.outcomes) + sum(begun.values()), planned, what)
 
-    def heard(step: Step) -> None:
+    said: set[str] = set()
+
+    def heard(step: Step | Said) -> None:
+        if isinstance(step, Said):
+            if step.line not in said:
+                said.add(step.line)
+                plan.say(step.line)
+            return
         begun[step.key] = step.part
         tell(f"{step.key}, {step.what}")
 
@@ -132,7 +141,13 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
             outcome = plan.partial.keep(kind.key(message.outcome), message.outcome)
             message = replace(message, outcome=outcome)
         state.add(message)
+        if message.outcome is not None and planned > 1:
+            line, at_once = kind.told(message.outcome, plan)
+            if line and (at_once or not told):
+                plan.say(line if told else f"{line} (the first of {planned} problems)")
+            told.append(line)
 
+    told: list[str] = []
     last = Finished()
     try:
         done = frozenset(keys - wanted)
@@ -150,6 +165,8 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     if recorded is not None:
         state.take_over(recorded.errors, recorded.interrupted)
     seconds = time.perf_counter() - begin
+    if compiling := sum(state.compiling.values()):
+        plan.say(f"{compiling:.1f} s of this run went into compiling inner loops: {later_runs()}")
     order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
     state.outcomes.sort(key=lambda outcome: order[kind.key(outcome)])
     made = kind.assemble(plan, units, state)

@@ -184,8 +184,9 @@ def test_a_bias_is_part_of_what_is_certified(toy):
 
 
 def test_memory_is_said_and_refused_by_its_figure(toy):
-    made = _run(toy, "--task", "krr", "--no-cache")
+    made = _run(toy, "--task", "krr", "--no-cache", "--memory", "1e-4")
     assert "memory: matrices of m = 12 samples take about 1.2e-05 GiB" in made.stderr
+    assert "memory" not in _run(toy, "--task", "krr", "--no-cache").stderr, "no tenth of what it may take"
     refused = _run(toy, "--task", "krr", "--no-cache", "--memory", "1e-6")
     assert "take about 1.2e-05 GiB, but --memory allows 1e-06" in str(refused.exception)
 

@@ -74,9 +74,10 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     assert done.stdout.splitlines()[-2] == judged
     assert "power" not in done.stdout, "it was measured with other problems"
     assert 0 < summary["steps_judged"] <= summary["steps"]
-    said = done.stderr.splitlines()[0]  # a slow run prints progress behind it
-    assert said.startswith("memory: points.svm/")
-    assert said.endswith("2 processes at a time")
+    assert "memory:" not in done.stderr, "it takes far less than a tenth of what it may"
+    # Of correct problems only the first is said at once.
+    told = [line for line in done.stderr.splitlines() if line.startswith("PASS")]
+    assert [line.endswith("(the first of 4 problems)") for line in told] == [True]
     document = json.loads((report / "results.json").read_text("utf-8"))
     assert document["schema"] == 4
     assert [case["status"] for case in document["cases"]] == ["PASS"] * 4

@@ -211,6 +211,11 @@ class Memory:
         return sum(self.parts.values())
 
     @property
+    def notable(self) -> bool:
+        """Whether it is said at the start of a run: above a tenth of the limit, or no optimum fits."""
+        return 10 * self.total > self.limit or not self.whole
+
+    @property
     def words(self) -> str:
         """One line for reports and for the start of a run."""
         parts = ", ".join(f"{what} {gibibytes(size)}" for what, size in self.parts.items())

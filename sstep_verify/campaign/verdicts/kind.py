@@ -29,8 +29,9 @@ from sstep_verify.problems.data.embedded import REGRESSION, SHAPES, Size, is_edg
 from sstep_verify.problems.transforms import require_usable
 from sstep_verify.protocol import is_foreign, is_program
 from sstep_verify.report.case import Case
+from sstep_verify.report.expected import Expected
 from sstep_verify.report.results import TOO_FEW
-from sstep_verify.verdict import Verdict
+from sstep_verify.verdict import UNSETTLED, Verdict
 
 JUDGES = {
     "contract": "zero printed ranks",
@@ -203,7 +204,9 @@ class Verdicts(Kind):
             prepared.append(replace(unit, cost=cost))
         refuse_too_large(kept)
         largest, name = max(takes, key=lambda item: item[0].total)
-        plan.say(f"memory: {name} {largest.words}; {plan.jobs} process{'es' * (plan.jobs > 1)} at a time")
+        if largest.notable:
+            at_once = f"{plan.jobs} process{'es' * (plan.jobs > 1)} at a time"
+            plan.say(f"memory: {name} {largest.words}; {at_once}")
         if starts:
             announce_starts(plan, starts, first.values())
         return Prepared(prepared, {name: data.sha256 for name, data in loaded.items()}, code)
@@ -211,6 +214,15 @@ class Verdicts(Kind):
     def run(self, unit: Unit, plan: Plan) -> Iterator[Finished]:
         """Run the cases, one after the other."""
         return execute_group(unit, plan)
+
+    def told(self, outcome: CaseOutcome, plan: Plan) -> tuple[str, bool]:
+        """Status, problem and the first line of the reason; whether it failed or stayed open."""
+        case = outcome.case
+        if case.status not in UNSETTLED:
+            return f"{case.status} {case.id}", False
+        listed = {(one.id, one.kind): one.reason for one in plan.definition.expected}
+        status = Expected(listed).status_of_case(case, [one.as_dict() for one in outcome.verdicts])
+        return f"{status} {case.id}: {case.reason.splitlines()[0]}", True
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """Cases, verdicts, and what they show."""

@@ -176,7 +176,8 @@ def _say_memory(problem, allowed) -> None:
             f"{problem.label}: {line}, but --memory allows {allowed:g}; raise it where there is as much, "
             "or take fewer samples"
         )
-    click.echo(f"memory: {line}", err=True)
+    if 10 * needed > allowed * GIB:
+        click.echo(f"memory: {line}", err=True)
 
 
 def _show(problem, certificate) -> None:

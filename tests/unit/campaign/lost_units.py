@@ -8,7 +8,9 @@ import threading
 import time
 from types import SimpleNamespace
 
-from sstep_verify.campaign.model import Finished, tell
+import numba
+
+from sstep_verify.campaign.model import Finished, say, tell
 
 
 def work(unit, plan):
@@ -21,7 +23,11 @@ def work(unit, plan):
             os._exit(0)
         if key == "crashes" and not unit.crashed:
             os.kill(os.getpid(), signal.SIGSEGV)
+        if key == "compiles":
+            numba.njit(lambda number: number + 1)(1)
+            numba.njit(lambda number: number + 2)(1)
         if key == "hangs":
+            say("a line, after which the time of the run goes on")
             time.sleep(600)
         if key == "dies later":
             threading.Timer(0.2, os._exit, (3,)).start()

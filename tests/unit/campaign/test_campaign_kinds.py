@@ -38,6 +38,21 @@ def test_the_loop_runs_a_kind_it_did_not_know(plan):
     assert [case.reason for case in results.cases] == [f"largest norm {k}" for k in (1, 2, 3, 4)]
 
 
+def test_failures_are_said_as_they_are_found(plan, monkeypatch):
+    """And of other outcomes the first; of the last nobody waits for more."""
+
+    def told(_self, outcome, _plan):
+        return outcome.case.id, outcome.case.id == "three.svm"
+
+    monkeypatch.setattr(worked_kind.NormKind, "told", told)
+    said = []
+    run_campaign(replace(plan, say=said.append), lambda _done, _planned, case: said.append(f"done {case}"))
+    names = ("one", "two", "three", "four")
+    lines = ["one.svm (the first of 4 problems)", *(f"done {name}.svm" for name in names)]
+    lines.insert(3, "three.svm")
+    assert [line for line in said if "compil" not in line] == lines
+
+
 def test_it_goes_on_after_an_interruption(plan, tmp_path):
     def after_two(done, planned, _case):
         assert planned == 4

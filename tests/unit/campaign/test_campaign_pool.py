@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from campaign.lost_units import KIND
 
-from sstep_verify.campaign.model import INTERNAL, NOTED, REFUSED, Definition, Plan, Step, Unit
+from sstep_verify.campaign.model import INTERNAL, NOTED, REFUSED, Definition, Plan, Said, Step, Unit
 from sstep_verify.campaign.pool import spread
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
@@ -119,7 +119,18 @@ def test_a_process_that_dies_with_nothing_to_do_loses_nothing_and_is_told():
 
 def test_a_unit_that_takes_too_long_loses_one_outcome():
     units = [Unit(("hangs", "last"), None, foreign=True)]
-    found = list(spread(KIND, units, plan(1)))
+    heard: list[Step | Said] = []
+    found = list(spread(KIND, units, plan(1), heard.append))
+    assert Said("a line, after which the time of the run goes on") in heard
     assert {message.outcome or message.error for message in found} == {
         "hangs, run s=4: did not end within 0.3 s (time_limit), so its process was ended", "last",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("foreign", [True, False])
+def test_compiling_is_said_when_it_begins(foreign):
+    heard: list[Step | Said] = []
+    found = list(spread(KIND, [Unit(("compiles",), None, foreign=foreign)], plan(1), heard.append))
+    (line,) = [one.line for one in heard if isinstance(one, Said)]
+    assert line.startswith("compiling inner loops")
+    assert found[0].compiling > 0
