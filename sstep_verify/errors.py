@@ -20,6 +20,12 @@ from typing import Any
 _SHOWN = 60
 """Characters of a value that a message shows."""
 
+WEIGHTED = (
+    "a C that differs by class, and weighted samples, are known conventions that are not judged; take the "
+    "same C for all samples"
+)
+"""What is said of a K-SVM whose samples have several C."""
+
 TOO_SMALL_TOLERANCE = 3
 """Exit code of a training whose tolerance is below what float64 can show."""
 

@@ -5,9 +5,11 @@ Parts of all adapters: start vector in a precision, trajectory from states made 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -103,6 +105,30 @@ def observed(
     return whole
 
 
+def _require_arguments(function: Callable[..., Any], declaration: Declaration) -> None:
+    """InputError if a function takes a log and none is declared, or the reverse."""
+    needed = 4 + declaration.log
+    if _takes(function, needed) or not _takes(function, 9 - needed):
+        return
+    if declaration.log:
+        told = "takes no log, but one is declared; add the argument log, or leave out log=True"
+    else:
+        told = "takes a log, but none is declared; write Declaration(..., log=True)"
+    arguments = "(problem, blocks, s, a0, log)" if declaration.log else "(problem, blocks, s, a0)"
+    raise InputError(f"{declaration.name}: the function {told}: it is called as function{arguments}")
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Whether a function can be called with so many arguments; of some built-in ones nobody knows."""
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
 Function = Callable[..., np.ndarray]
 """``function(problem, blocks, s, a0) -> a``, and ``function(problem, blocks, s, a0, log) -> a`` where a log
 is declared; the arguments are described at `CallableSolver`."""
@@ -140,12 +166,13 @@ class CallableSolver:
     Raises
     ------
     InputError
-        If `function` is not callable.
+        If `function` is not callable, or takes a log and none is declared, or the reverse.
     """
 
     def __init__(self, function: Function, declaration: Declaration):
         if not callable(function):
             raise InputError(f"{declaration.name}: {function!r} is not callable")
+        _require_arguments(function, declaration)
         self._function = function
         self.declaration = replace(declaration, level=min(declaration.level, 1))
 
@@ -176,6 +203,11 @@ class CallableSolver:
         return replace(made, log=logs[-1] if logs else np.empty((0, request.stream.block)))
 
     def _checked(self, returned: object, initial: np.ndarray) -> np.ndarray:
+        if returned is None:
+            raise ResultError(
+                f"{self.declaration.name}: the function returned None; end it with `return alpha`, "
+                f"the vector of {initial.size} numbers after the last iteration"
+            )
         if isinstance(returned, np.ma.MaskedArray):
             raise ResultError(
                 f"{self.declaration.name}: the function returned a masked array; needed is a plain one"

@@ -5,6 +5,7 @@ Which code such a solver is, a digest of its files tells, and so two of them apa
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import hashlib
 import importlib
@@ -23,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, closest
 from sstep_verify.floating_point import restore_with_warning, state_of_caller
 from sstep_verify.protocol import NEEDED, ForeignSolver, Solver, checked_solver
 
@@ -31,6 +32,9 @@ OURS = ["sstep_verify", "sstep_reference"]
 """Packages whose version and commit are told anyway."""
 
 SUFFIXES = (".py", ".so", ".pyd")
+
+MOST_MEANT = 4
+"""Objects of a file that a message names."""
 
 
 def _imported(name: str, where: str) -> ModuleType:
@@ -79,6 +83,47 @@ def _makes_one(found: object) -> bool:
     return True
 
 
+def objects_in(path: Path) -> list[str]:
+    """Names that the top level of a Python file gives to what it makes, solvers first; nothing is run.
+
+    A solver is what a call makes, such as ``CallableSolver(...)``, a class or a function without arguments
+    may make one. Empty where the file cannot be read.
+    """
+    try:
+        lines = ast.parse(path.read_bytes()).body
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return []
+    made = [
+        (one.id, "Solver" in ast.unparse(line.value.func))
+        for line in lines
+        if isinstance(line, ast.Assign) and isinstance(line.value, ast.Call)
+        for one in line.targets
+        if isinstance(one, ast.Name)
+    ]
+    makers = [
+        (line.name, False)
+        for line in lines
+        if isinstance(line, ast.ClassDef) or (isinstance(line, ast.FunctionDef) and not line.args.args)
+    ]
+    found = sorted([*made, *makers], key=lambda one: not one[1])
+    return [name for name, _ in found if not name.startswith("_")]
+
+
+def meant_by_file(name: str) -> str:
+    """What is meant by a Python file in the place of ``module:object``; empty if a name is none."""
+    path = Path(name) if name.endswith(".py") else Path(f"{name}.py")
+    if not path.is_file():
+        return ""
+    file = os.path.relpath(path.with_suffix(""))
+    module = os.path.basename(file) if file.startswith(os.pardir) else file.replace(os.sep, ".")
+    found = objects_in(path)
+    objects = " or ".join(f"{module}:{one}" for one in found[:MOST_MEANT])
+    if not objects:
+        return f"did you mean {module}:OBJECT? {NEEDED}"
+    more = f" ({path} holds {len(found)} objects)" if len(found) > MOST_MEANT else ""
+    return f"did you mean {objects}?{more}"
+
+
 def load_solver(name: str) -> Solver:
     """The solver that a Python object is, or makes when called without arguments.
 
@@ -88,7 +133,10 @@ def load_solver(name: str) -> Solver:
     module_name, _, path = name.partition(":")
     where = f"solver {name!r}"
     if not module_name or not path:
-        raise InputError(f"{where}: names no object of a module; write module:object, as my_solver:solver")
+        meant = meant_by_file(module_name) if module_name else ""
+        raise InputError(
+            f"{where}: names no object of a module; {meant or 'write module:object, as my_solver:solver'}"
+        )
     if module_name.endswith(".py") or os.sep in module_name:
         file = os.path.relpath(module_name.removesuffix(".py"))
         module = os.path.basename(file) if file.startswith(os.pardir) else file.replace(os.sep, ".")
@@ -102,10 +150,16 @@ def load_solver(name: str) -> Solver:
     try:
         with state_of_caller(keep=True):
             for attribute in path.split("."):
+                if not hasattr(found, attribute):
+                    raise _without(found, attribute, module_name, where)
                 found = getattr(found, attribute)
             is_maker = not isinstance(found, Solver) or isinstance(found, type)
             if is_maker and _makes_one(found):
                 found, is_maker = found(), False
+    except InputError as error:
+        if str(error).startswith(where):
+            raise
+        raise InputError(f"{where} cannot be had: {_told(error)}") from error
     except (Exception, SystemExit) as error:
         raise InputError(f"{where} cannot be had: {_told(error)}") from error
     if is_maker:
@@ -113,6 +167,16 @@ def load_solver(name: str) -> Solver:
             f"{where} is of type {type(found).__name__}, which cannot be called without arguments; {NEEDED}"
         )
     return ForeignSolver(checked_solver(found, where))
+
+
+def _without(found: object, attribute: str, module: str, where: str) -> InputError:
+    """The error of an object that is not there, with one that is like it, or those that are solvers."""
+    if not isinstance(found, ModuleType):
+        return InputError(f"{where} cannot be had: {type(found).__name__} has no {attribute!r}")
+    public = [name for name in vars(found) if not name.startswith("_")]
+    solvers = [name for name in public if isinstance(getattr(found, name), Solver)]
+    meant = closest(attribute, public) or (f"; solvers in it: {', '.join(solvers)}" if solvers else "")
+    return InputError(f"{where} cannot be had: module {module!r} has no {attribute!r}{meant}")
 
 
 def digest_of_code(name: str) -> str:

@@ -236,8 +236,11 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
         if not np.array_equal(alpha, recorded, equal_nan=True):
             broken = _broken_at(iteration, alpha, recorded, draws, log)
             in_float64 = any(one.kind is HintKind.LOG_IN_FLOAT64 for one in broken.hints)
-            if not in_float64 and _leads_by_increments(
-                case, before, log[position:iteration], draws, recorded
+            whole = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length)
+            ends = trajectory.alphas[0], log, whole, trajectory.final
+            if not in_float64 and (
+                _leads_by_increments(case, before, log[position:iteration], draws, recorded)
+                or (not log[position:iteration].any() and _leads_by_increments(case, *ends))
             ):
                 broken = replace(broken, hints=(*broken.hints, Hint(HintKind.LOG_OF_INCREMENTS)))
             if apart and not position and WRITE_BACK in broken.signs:

@@ -204,10 +204,11 @@ def kernel_of(text: str) -> Any:
     """The kernel that a text such as ``rbf,sigma=0.5`` names, as the id of a case does."""
     from sstep_verify.problems import kernel_from
     from sstep_verify.problems.kernels import KERNELS as KNOWN
+    from sstep_verify.problems.kernels import OTHER_KERNELS
 
     where, (name, *words) = f"--kernel {text:.80}", text.split(",")
     if name not in KNOWN:
-        raise InputError(f"{where}: {name!r:.40} is unknown{among(name, KNOWN)}")
+        raise InputError(f"{where}: {name!r:.40} is unknown{among(name, KNOWN)}; {OTHER_KERNELS}")
     parameters: dict[str, float] = {}
     for word in words:
         key, _, number = word.partition("=")
@@ -216,6 +217,10 @@ def kernel_of(text: str) -> Any:
             users = [one for one in keys if key in keys[one]]
             own = ", ".join(keys[name]) or "no number"
             way_out = f", or give --kernel {' or '.join(users)}" if users else ""
+            if called := KNOWN[name].elsewhere.get(key):
+                raise InputError(
+                    f"{where}: {key} is called {called} here; write {name},{called}={number:.40}"
+                )
             raise InputError(f"{where}: {name} has no {key!r:.40}, it has {own}; drop it{way_out}")
         if key in parameters:
             raise InputError(f"{where}: {key} is there twice")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class Kernel:
         Name on the command line, in files and in `sstep_reference`.
     symbols : dict of str to str
         Short names of parameters in messages, where they differ.
+    elsewhere : dict of str to str
+        What parameters are called in other packages, with their names here.
     linear : bool
         Whether K(x, z) = <x, z>: a solver may carry the weights.
     of_distance : bool
@@ -44,8 +46,23 @@ class Kernel:
 
     name: ClassVar[str]
     symbols: ClassVar[dict[str, str]] = {}
+    elsewhere: ClassVar[dict[str, str]] = {}
     linear: ClassVar[bool] = False
     of_distance: ClassVar[bool] = False
+
+    def __new__(cls, *_values: Any, **parameters: Any) -> Self:
+        """Refuse a parameter by the name that it has elsewhere, with its name here."""
+        for name in parameters:
+            if name in cls.elsewhere:
+                raise InputError(f"{cls.name} kernel: {name} is called {cls.elsewhere[name]} here")
+        return super().__new__(cls)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what a parameter is called here, of one that is asked for by its name elsewhere."""
+        told = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in self.elsewhere:
+            told += f": it is called {self.elsewhere[name]} here"
+        raise AttributeError(told)
 
     @property
     def factors(self) -> int:
@@ -134,6 +151,7 @@ class PolynomialKernel(Kernel):
     offset: float = 0.0
     name: ClassVar[str] = "polynomial"
     symbols: ClassVar[dict[str, str]] = {"degree": "d", "offset": "c"}
+    elsewhere: ClassVar[dict[str, str]] = {"coef0": "offset"}
 
     def __post_init__(self):
         why = "degree 1 is the linear kernel, and a larger power leaves the range of float64"
@@ -184,6 +202,7 @@ class RBFKernel(Kernel):
 
     sigma: float = 1.0
     name: ClassVar[str] = "rbf"
+    elsewhere: ClassVar[dict[str, str]] = {"gamma": "sigma"}
     of_distance: ClassVar[bool] = True
 
     def __post_init__(self):
@@ -202,6 +221,13 @@ class RBFKernel(Kernel):
         return RBFKernel(float(times_power(self.sigma, -2 * power, "sigma"))), 0
 
 
+OTHER_KERNELS = (
+    "a precomputed kernel, and other functions of two samples, are known conventions that are not judged; "
+    "describe a kernel of your own (docs/own.md)"
+)
+"""What is said where a kernel is asked for that none of ours is."""
+
+
 def kernel_from(name: str, **parameters: Any) -> Kernel:
     """Build a kernel description from its name and, of these parameters, those it has.
 
@@ -211,7 +237,7 @@ def kernel_from(name: str, **parameters: Any) -> Kernel:
         If the name is unknown or a parameter is out of range.
     """
     if name not in KERNELS:
-        raise InputError(f"kernel {name!r} is unknown; known: {', '.join(KERNELS)}")
+        raise InputError(f"kernel {name!r} is unknown; known: {', '.join(KERNELS)}; {OTHER_KERNELS}")
     kind: Any = KERNELS[name]
     known = [field.name for field in fields(kind)]
     return kind(**{key: value for key, value in parameters.items() if key in known})

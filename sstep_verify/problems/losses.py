@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sstep_verify.errors import InputError, positive
+from sstep_verify.errors import WEIGHTED, InputError, positive, shown
 
 LEAST_C, MOST_C = 2.0**-1023, 2.0**1021
 """Range of C in which 2C and 1/(2C) are normal numbers of float64."""
@@ -76,6 +76,10 @@ class BoxedLoss:
     kin: ClassVar[str] = ""
 
     def __post_init__(self):
+        if np.size(self.C) > 1:
+            raise InputError(
+                f"K-{self.task.upper()}: C = {shown(self.C)}, but it must be one number: {WEIGHTED}"
+            )
         object.__setattr__(self, "C", positive(f"K-{self.task.upper()}", "C", self.C))
 
     @property
@@ -197,6 +201,16 @@ LOSSES: dict[str, type[Hinge] | type[SquaredHinge] | type[Ridge]] = {
 
 TASKS = tuple(LOSSES)
 """Names of the tasks."""
+
+
+MOST_CLASSES = 10
+"""Distinct targets up to which they are taken for classes."""
+
+
+def look_continuous(targets: np.ndarray) -> bool:
+    """Whether targets, shape (m,), look like a regression: many, with fractions or mostly distinct."""
+    values = np.unique(targets)
+    return values.size > MOST_CLASSES and bool((values % 1).any() or 2 * values.size > targets.size)
 
 
 def loss_from(task: str, parameter: float = 1.0) -> Loss:

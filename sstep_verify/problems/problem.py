@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sstep_verify.errors import InputError, of_type, shown
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.kernels import Kernel
-from sstep_verify.problems.losses import BoxedLoss, Dual, Hinge, Loss, Ridge, SquaredHinge
+from sstep_verify.problems.losses import BoxedLoss, Dual, Hinge, Loss, Ridge, SquaredHinge, look_continuous
 from sstep_verify.quantities import LABELS, quantities_of
 
 DENSE_GIB = 16.0
@@ -286,10 +286,15 @@ def _check_finite(name: str, data, targets: np.ndarray) -> None:
 def _check_labels(name: str, targets: np.ndarray) -> None:
     values = np.unique(targets)
     if not np.isin(values, (-1.0, 1.0)).all():
+        way_out = (
+            f"numpy.where(targets == {float(values[0])}, -1.0, 1.0) makes -1 of the first and +1 of others"
+        )
+        if look_continuous(targets):
+            way_out = "these look like regression targets: use Ridge"
         raise InputError(
             f"{name}: a K-SVM needs labels -1 and +1, but the targets hold "
             f"{', '.join(f'{v:g}' for v in values[:5])}{', ...' if values.size > 5 else ''}; "
-            f"numpy.where(targets == {float(values[0])}, -1.0, 1.0) makes -1 of the first and +1 of others"
+            f"{way_out}"
         )
 
 

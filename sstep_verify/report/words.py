@@ -264,6 +264,8 @@ HINTS: dict[HintKind, Callable[..., str]] = {
     HintKind.LOG_OF_INCREMENTS: lambda: "The log holds increments; it must hold the new values.",
     HintKind.LOG_NOT_WRITTEN: lambda count, of, first: (
         f"{count:.0f} of {of:.0f} entries of the log are NaN, the first in step {first:.0f}."
+        if count < of
+        else "No entry of the log was written; write the new values into it, or declare no log."
     ),
     HintKind.LOG_IN_FLOAT64: lambda held: "Log and alpha agree in float64.",
     HintKind.UNDRAWN_MOVED: lambda: "No step drew this coordinate.",
@@ -302,7 +304,13 @@ def reason_of(verdict: Verdict) -> str:
 
 def brief_of(verdict: Verdict) -> str:
     """The first line; of a FAIL a second one, with its cause and under what else it would be correct."""
-    shown = (HintKind.READING, HintKind.CONVENTION, HintKind.DRAWS)
+    shown = (
+        HintKind.READING,
+        HintKind.CONVENTION,
+        HintKind.DRAWS,
+        HintKind.LOG_OF_INCREMENTS,
+        HintKind.LOG_NOT_WRITTEN,
+    )
     readings = [_hint(hint) for hint in verdict.hints if hint.kind in shown]
     second = " ".join([*_second_line(verdict), *readings])
     return "\n".join(filter(None, (first_line(verdict), second)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from sstep_verify.adapters.program import ProgramFile, ProgramSolver, read_program
-from sstep_verify.adapters.python import load_solver
+from sstep_verify.adapters.python import load_solver, meant_by_file
 from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.campaign.cases import POSITIVE, Count, Range, Whole
 from sstep_verify.checks.shared.case import told_by
@@ -103,6 +103,8 @@ def make_solvers(asked: SolverTable) -> dict[str, Solver]:
             )
         return {"": load_solver(name)}
     if name not in NAMES:
+        if meant := meant_by_file(name):
+            raise InputError(f"solver {name!r} is a file, and an object of it is a solver: {meant}")
         raise InputError(
             f"solver {name!r} is unknown{closest(name, NAMES)}; known: {', '.join(NAMES)}, and any of your "
             'own as "module:object", or as a program file "FILE.toml"'

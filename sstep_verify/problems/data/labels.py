@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.errors import InputError
+from sstep_verify.problems.losses import look_continuous
 
 CLASSES = (-1.0, 1.0)
 """Values that the labels -1 and +1 stand for where nothing was mapped."""
@@ -41,12 +42,16 @@ def two_classes(targets: np.ndarray) -> tuple[np.ndarray, dict[float, int]]:
     values = np.unique(targets)
     if values.size != 2:
         shown = ", ".join(f"{value:.17g}" for value in values[:_LABELS_SHOWN]) or "none"
+        way_out = (
+            "keep the samples of two classes in the file, write others as one class, or use krr, which "
+            "takes any numbers"
+        )
+        if look_continuous(targets):
+            way_out = "these look like regression targets: use krr"
         raise InputError(
             f"two classes are needed, but the targets hold {values.size} distinct "
             f"value{'s' * (values.size != 1)}: {shown}"
-            f"{', ...' if values.size > _LABELS_SHOWN else ''}; "
-            "keep the samples of two classes in the file, write others as one class, or use krr, which "
-            "takes any numbers"
+            f"{', ...' if values.size > _LABELS_SHOWN else ''}; {way_out}"
         )
     smaller, larger = (float(value) for value in values)
     return np.where(targets == smaller, -1.0, 1.0), {smaller: -1, larger: +1}

@@ -1,6 +1,8 @@
 """Kernels and losses: made and described by name, and refused with the value met."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -104,7 +106,27 @@ def test_kernels_and_losses_are_made_and_described_by_name():
     assert [losses.describe(loss) for loss in lost] == ["svm-l1 C=2", "svm-l2 C=2", "krr lambda=0.1"]
 
 
+def test_what_elsewhere_has_another_name_is_told_with_its_own():
+    for make in (lambda: RBFKernel(gamma=0.5), lambda: RBFKernel(0.5).gamma):
+        with pytest.raises((InputError, AttributeError), match=r"gamma.* is called sigma here"):
+            make()
+    with pytest.raises(InputError, match="coef0 is called offset here"):
+        PolynomialKernel(2, coef0=1.0)
+    with pytest.raises(AttributeError, match=r"'RBFKernel' object has no attribute 'width'$"):
+        RBFKernel(0.5).width  # noqa: B018
+    copied = copy.deepcopy(RBFKernel(0.5))
+    assert copied == pickle.loads(pickle.dumps(copied)) == RBFKernel(0.5)
+
+
+@pytest.mark.parametrize("loss", [Hinge, SquaredHinge])
+def test_a_penalty_for_each_class_or_sample_is_a_convention_that_is_not_judged(loss):
+    with pytest.raises(InputError, match=r"C that differs by class, and weighted samples, .* not judged"):
+        loss(C=np.ones(4))
+
+
 def test_unknown_names_list_the_known_ones():
+    with pytest.raises(InputError, match=r"a precomputed kernel, .* are known conventions .* not judged"):
+        kernel_from("precomputed")
     with pytest.raises(InputError, match="'gauss' is unknown; known: linear, polynomial, rbf"):
         kernel_from("gauss")
     with pytest.raises(InputError, match="'svm' is unknown; known: svm-l1, svm-l2, krr"):

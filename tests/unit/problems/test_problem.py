@@ -147,6 +147,12 @@ def test_labels_other_than_plus_and_minus_one_are_named(loss, targets, found):
     assert f"numpy.where(targets == {min(targets):.1f}, -1.0, 1.0)" in str(caught.value)
 
 
+def test_targets_of_a_regression_are_told_from_labels():
+    targets = np.linspace(0.0, 1.0, 12)
+    with pytest.raises(InputError, match="these look like regression targets: use Ridge"):
+        problem(data=np.eye(12), targets=targets, loss=Hinge())
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

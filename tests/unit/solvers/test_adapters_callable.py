@@ -121,7 +121,7 @@ def test_a_list_of_numbers_will_do_and_the_observer_ends_the_run():
     assert trajectory.alphas.tolist() == [[0.0] * SAMPLES, [1.0] * SAMPLES]
 
 
-@pytest.mark.parametrize("returned", [np.zeros(SAMPLES + 1), None, np.zeros((SAMPLES, 1)), ["a"] * SAMPLES])
+@pytest.mark.parametrize("returned", [np.zeros(SAMPLES + 1), np.zeros((SAMPLES, 1)), ["a"] * SAMPLES])
 def test_what_is_no_vector_is_an_error(returned):
     solver = CallableSolver(lambda *arguments: returned, DECLARATION)
     with pytest.raises(
@@ -140,3 +140,23 @@ def test_errors_of_the_declaration():
 def test_no_iterations_leave_a_log_of_no_steps():
     logged = CallableSolver(lambda problem, blocks, s, a, log: a, Declaration("logging", log=True))
     assert logged.run(replace(request_of(iterations=0), log=True)).log.shape == (0, 1)
+
+
+def test_a_function_that_returns_nothing_is_told_to_return_alpha():
+    with pytest.raises(InputError, match="the function returned None; end it with `return alpha`"):
+        CallableSolver(lambda problem, blocks, s, a0: None, DECLARATION).run(request_of())
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_a_log_that_only_function_or_declaration_has_is_refused(log):
+    def with_log(problem, blocks, s, a0, log):
+        """Takes a log."""
+
+    def without(problem, blocks, s, a0):
+        """Takes none."""
+
+    declared = replace(DECLARATION, log=log)
+    with pytest.raises(InputError, match="leave out log=True" if log else "write Declaration.*log=True"):
+        CallableSolver(without if log else with_log, declared)
+    CallableSolver(with_log if log else without, declared)
+    CallableSolver(lambda *given: given[3], declared)

@@ -11,6 +11,7 @@ import pytest
 from solvers import foreign_solvers as spoiled
 
 from sstep_verify.adapters.python import load_solver
+from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.declaration import Declaration, Exchange
@@ -47,7 +48,9 @@ def test_an_object_a_class_and_a_factory_are_solvers(name):
     ("name", "words"),
     [
         ("no_such_module:solver", "ModuleNotFoundError: No module named 'no_such_module'"),
-        (f"{MODULE}:nothing", "AttributeError: .*nothing"),
+        (f"{MODULE}:nothing", "has no 'nothing'; solvers in it: made"),
+        (f"{MODULE}:fctory", r"has no 'fctory' \(did you mean 'factory'\?\)"),
+        (f"{MODULE}:made.nothing", "has no 'nothing'"),
         (f"{MODULE}:number", "is of type int, which cannot be called"),
         (
             f"{MODULE}:classical",
@@ -182,3 +185,26 @@ def test_what_chooses_between_derivations_is_known_or_refused():
     for name in texts - free:
         with pytest.raises(InputError, match="known: "):
             Declaration("mine", **{name: "nonsense"})
+
+
+FILE_OF_SOLVERS = """
+from sstep_verify import CallableSolver, Declaration
+raise RuntimeError("no file is run for its names")
+def function(problem, blocks, s, a0): ...
+data = read()
+first = CallableSolver(function, Declaration("first"))
+_hidden = CallableSolver(function, Declaration("hidden"))
+def make(): ...
+"""
+
+
+@pytest.mark.parametrize("name", ["mine.py", "./mine.py", "mine", "mine:", "folder/mine.py"])
+def test_a_file_in_the_place_of_an_object_is_told_with_its_objects(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / ("folder/mine.py" if "folder" in name else "mine.py")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(FILE_OF_SOLVERS)
+    module = "folder.mine" if "folder" in name else "mine"
+    with pytest.raises(InputError) as caught:
+        make_solvers(SolverTable(solver=name))
+    assert f"did you mean {module}:first or {module}:data or {module}:make?" in str(caught.value)

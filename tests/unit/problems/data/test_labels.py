@@ -30,7 +30,9 @@ def test_any_two_values_map_in_order(values, flags):
         ([1, 2, 3], "3 distinct values: 1, 2, 3"),
         ([2, 2], "1 distinct value: 2; keep the samples of two classes in the file"),
         ([], "0 distinct values: none"),
-        (range(29), "29 distinct values: 0, 1, 2, 3, 4, 5, ..."),
+        (range(29), "0, 1, 2, 3, 4, 5, ...; these look like regression targets: use krr"),
+        ([1.5, *range(12)] * 5, "these look like regression targets: use krr"),
+        ([*range(12)] * 5, "12 distinct values: 0, 1, 2, 3, 4, 5, ...; keep the samples of two classes"),
         ([0.1, 0.2, 0.30000000000000004], "0.30000000000000004"),
     ],
 )
