@@ -218,8 +218,9 @@ class Partial:
             hold_digests(self.artefacts / name, NEEDED, STREAM)
         for name in _kept(text):
             hold_digests(self.runs / name, runs.FILES)
-        then, now = (json.dumps(one)[1:-1] for one in (document.get("again", ""), self._again))
-        found = convert(json.loads(text.replace(then, now) if then else text), kind, "outcome")
+        then = document.get("again", "")
+        outcome = _begun_otherwise(document["outcome"], then, self._again) if then else document["outcome"]
+        found = convert(outcome, kind, "outcome")
         self.named |= names
         return found
 
@@ -288,6 +289,17 @@ def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, ob
             f"{folder} holds {counted(len(there), 'finished problem')} that --resume cannot take: {why}. "
             f"{way[:1].upper()}{way[1:]}"
         )
+
+
+def _begun_otherwise(value: Any, then: str, now: str) -> Any:
+    """A part of an outcome whose commands begin otherwise; texts that only quote one stay."""
+    if isinstance(value, str):
+        return now + value.removeprefix(then) if value == then or value.startswith(f"{then} ") else value
+    if isinstance(value, list):
+        return [_begun_otherwise(one, then, now) for one in value]
+    if isinstance(value, dict):
+        return {name: _begun_otherwise(one, then, now) for name, one in value.items()}
+    return value
 
 
 def _kept(text: str) -> set[str]:

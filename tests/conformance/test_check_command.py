@@ -113,6 +113,9 @@ def test_a_problem_is_run_again_beside_the_report(monkeypatch):
     ]
     monkeypatch.setattr(sys, "argv", ["sstep-verify", *words])
     assert command_again() == "sstep-verify check mine:solver --seed 5 --out o-part"
+    # Options follow, which words behind -- are not.
+    monkeypatch.setattr(sys, "argv", ["sstep-verify", "check", "--seed", "5", "--", "mine:solver"])
+    assert command_again() == "sstep-verify check --seed 5 mine:solver"
 
 
 def test_a_python_object_is_judged_on_the_same_problems(here):

@@ -118,12 +118,14 @@ WITH_VALUE = ("--only", "--out")
 def _without_case(words: list[str]) -> list[str]:
     """Arguments without those that name cases or what is kept: whoever runs a case again names its own.
 
+    A word behind ``--`` that looks like an option is none that can be judged, so that is left out, too.
+
     The folder of the report is that of a part, as without ``--out``: the report itself stays.
     """
     kept, named, folder = [], "", ""
     for word in words:
         name, equals, value = word.partition("=")
-        if named or name in (*WITH_VALUE, "--resume", "--force", "--list", "--keep-runs"):
+        if named or name in (*WITH_VALUE, "--", "--resume", "--force", "--list", "--keep-runs"):
             folder = word if named == "--out" else value if name == "--out" and not named else folder
             named = name if not named and name in WITH_VALUE and not equals else ""
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 
 import pytest
 from campaign.kept_outcomes import COMMON, DATA, Folder, fill, outcome
@@ -42,12 +43,15 @@ def test_commands_that_run_a_problem_again_are_those_of_the_run_that_resumes(fol
     then, now = ("sstep-verify check 'my \"solver\"' --jobs 1", "sstep-verify check 'my \"solver\"'")
     partial = folder.partial(resume=False)
     partial.open(CaseOutcome, COMMON, DATA, again=then)
-    partial.keep("first", outcome("first", f"{then} --only first"))
+    quoted = f"its last words: usage: {then}"
+    kept = outcome("first", f"{then} --only first")
+    partial.keep("first", replace(kept, too_few=(*kept.too_few, quoted)))
     partial.close()
     partial = folder.partial()
     found = partial.open(CaseOutcome, COMMON, DATA, again=now)
     partial.close()
     assert [one.replay for one in found["first"].verdicts] == [f"{now} --only first"]
+    assert found["first"].too_few[-1] == quoted
 
 
 def test_an_outcome_of_a_scenario_comes_back_as_it_was(folder):
