@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 import re
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,3 +115,50 @@ def test_speed_ups_are_those_of_the_report():
         last = f"{gained[256]:.0f}" if gained[256] >= 100 else f"{gained[256]:.1f}"
         lines.append(f"| {delay:,.0f} | {gained[32]:.1f} | {last} | {words} |".replace("|  |", "| |"))
     assert "\n".join(lines) in (DOCS / "latency.md").read_text("utf-8")
+
+
+def test_costs_are_those_of_the_formulas():
+    costs = loaded("costs")
+    counted = costs.counted()
+    assert costs.FIGURE.read_text("utf-8") == costs.drawing(counted)
+    one, *_, most = (counts.words for counts in counted["allreduce"])
+    assert one == costs.SAMPLES * costs.ITERATIONS + 2 * costs.ITERATIONS
+    assert most < one
+
+
+TIMINGS = Path(os.environ.get("SSTEP_VERIFY_DATA", "none")) / "perlmutter-timings.csv.xz"
+
+
+@pytest.mark.skipif(not TIMINGS.is_file(), reason="the published timings are absent: set SSTEP_VERIFY_DATA")
+def test_predicted_times_are_those_of_the_model():
+    shown = loaded("predicted")
+    runs, predicted = shown.held_out()
+    stated = (DOCS / "model.md").read_text("utf-8")
+    for line in shown.medians(runs, predicted):
+        assert line in stated
+    within = np.abs(np.log2(predicted / runs.total)) < 1
+    assert f"{100 * within.mean():.0f} % are within a factor of two" in stated
+    kept, made = read(shown.FIGURE.read_text("utf-8")), read(shown.drawing(runs, predicted))
+    assert kept.texts == made.texts
+    for colour, dots in kept.lines.items():
+        assert len(dots) == pytest.approx(len(made.lines[colour]), rel=0.02)
+
+
+def test_predictions_of_our_solver_are_those_of_the_report():
+    with (REPORTS / "scaling" / "tables" / "scaling.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["ranks"] == "4096" and row["task"] == "svm-l1"]
+    gains = {(row["dataset"], row["kernel"]): float(row["s_step"]) / float(row["ours"]) for row in rows}
+    used = {(row["dataset"], row["kernel"]): row["exchange"] for row in rows}
+    lines = [
+        f"| {name} | {first:.{digits}f} times faster (`{used[name, 'linear']}`) | "
+        f"{gains[name, 'rbf']:.1f} times (`{used[name, 'rbf']}`) |"
+        for name, digits in (("news20.binary", 0), ("synthetic", 1))
+        for first in [gains[name, "linear"]]
+    ]
+    stated = (DOCS / "model.md").read_text("utf-8")
+    assert lines[0] in stated
+    assert lines[1].replace(" faster", "") in stated
+    assert [round(gains["duke", kernel], 1) for kernel in ("linear", "rbf")] == [1.2, 1.2]
+    assert [1 / gains["colon-cancer", kernel] for kernel in ("linear", "rbf")] == pytest.approx(
+        [4 / 3] * 2, abs=0.05
+    )
