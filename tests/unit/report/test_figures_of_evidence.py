@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import os
 import re
@@ -162,3 +163,30 @@ def test_predictions_of_our_solver_are_those_of_the_report():
     assert [1 / gains["colon-cancer", kernel] for kernel in ("linear", "rbf")] == pytest.approx(
         [4 / 3] * 2, abs=0.05
     )
+
+
+def test_the_page_on_reports_has_their_answers():
+    stated = (REPORTS / "README.md").read_text("utf-8")
+
+    def sentences(name: str) -> str:
+        return " ".join(json.loads((REPORTS / name / "made.json").read_text("utf-8"))["sentences"])
+
+    claims = re.search(
+        r"paper's (\d+) claims on them: (\d+) supported, (\d+) not supported, (\d+) not",
+        sentences("scaling"),
+    )
+    assert "of {} claims {} are supported, {} are not, {} cannot".format(*claims.groups()) in stated
+    optima = re.match(r"\d+ of \d+", sentences("certified"))
+    assert f"{optima[0]}, certified to 30 digits" in stated
+    decided = re.search(r"0 false alarms in ([\d,]+) decided", sentences("false-alarms"))
+    assert f"none of {decided[1]} decided runs did" in stated
+    found = re.match(r"(\d+) of \1 ", sentences("sensitivity"))
+    assert f"all of {found[1]} faulty solvers" in stated
+    rows = [
+        row["outcome"]
+        for name in ("mutants", "step-modules")
+        for row in csv.DictReader(
+            (REPORTS / "mutants" / f"{name}.tsv").open(encoding="utf-8"), delimiter="\t"
+        )
+    ]
+    assert f"{rows.count('killed')} of {len(rows)} drawn mutants" in stated
