@@ -137,3 +137,57 @@ def test_a_log_appears_only_when_it_is_whole(tmp_path, reader, count, code):
     assert ended.returncode == code, ended.stderr
     assert (folder / "log.bin").exists() is (code == 0)
     assert ("44" in ended.stderr) is (code != 0)
+
+
+OWN_DRAWS = """
+#include "sstep_trace.h"
+
+int main(int argc, char **argv) {
+    sstep_problem p;
+    int code = sstep_read(argv[1], SSTEP_DENSE | (argc > 2 ? SSTEP_OWN_DRAWS : 0), &p);
+    if (code) return code;
+    for (int64_t k = 0; k < p.iterations * p.block && argc == 3; k++) p.indices[k] = (3 * k) % p.samples;
+    code = sstep_write_draws(&p);
+    sstep_free(&p);
+    return code;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def drawer(tmp_path_factory) -> Path:
+    """A program that draws by itself if it gets a second argument; with a third one it forgets to."""
+    folder = tmp_path_factory.mktemp("drawer")
+    (folder / "drawer.c").write_text(OWN_DRAWS)
+    made = call(needed("cc"), "-std=c99", *CLEAN, "-o", folder / "drawer", folder / "drawer.c")
+    assert made.returncode == 0, made.stderr
+    return folder / "drawer"
+
+
+def test_a_program_that_draws_by_itself_writes_its_draws(tmp_path, drawer):
+    folder = write_folder(tmp_path / "exchange", CASES["krr", "rbf", 4])
+    for name in ("indices.bin", "indices.txt"):
+        (folder / name).unlink()
+    said = call(drawer, folder, "own")
+    assert (said.returncode, said.stderr) == (0, "")
+    drawn = np.fromfile(folder / "indices.bin", "<i8")
+    assert drawn.tolist() == [3 * k % SAMPLES for k in range(drawn.size)]
+    assert drawn.size == 44
+
+
+@pytest.mark.parametrize(
+    ("words", "there", "said"),
+    [
+        ([], False, 'under [stream] kind = "logged" the program draws by itself'),
+        (["own"], True, 'write [stream] kind = "logged" into the program file'),
+        (["own", "forgotten"], False, "problem.indices: number 0 is -1"),
+    ],
+)
+def test_draws_that_are_nobodys_are_a_clear_error(tmp_path, drawer, words, there, said):
+    folder = write_folder(tmp_path / "exchange", CASES["krr", "rbf", 4])
+    if not there:
+        (folder / "indices.bin").unlink()
+    ended = call(drawer, folder, *words)
+    assert ended.returncode == FAILED
+    assert said in ended.stderr
+    assert (folder / "indices.bin").exists() is there
