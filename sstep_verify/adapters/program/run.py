@@ -89,6 +89,11 @@ class Ended:
             return f"refused: exit code {REFUSED} refuses this input"
         return f"exit code {self.code}" if self.code else ""
 
+    def with_place_of(self, folder: str) -> Ended:
+        """The same, with {dir} in what it wrote instead of a run folder, whose name no two runs share."""
+        output, errors = (text.replace(folder, "{dir}") for text in (self.output, self.errors))
+        return replace(self, output=output, errors=errors)
+
     @property
     def said(self) -> tuple[str, ...]:
         """The last lines of what it said on standard error, or on standard output where that is empty."""

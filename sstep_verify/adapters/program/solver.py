@@ -130,7 +130,7 @@ class ProgramSolver:
                 variables |= witness_variables(wrapper, self._program.nemesis, folder)
             tail = TAIL + NUMBER_BYTES * request.problem.samples
             try:
-                ended = self._executed(folder, words, variables, tail)
+                ended = self._executed(folder, words, variables, tail).with_place_of(str(folder))
             except SlowError as error:
                 self._given_up[request.s] = error
                 raise

@@ -103,6 +103,17 @@ def test_every_end_that_is_no_run_has_its_own_reason(mode, words):
     assert isinstance(raised.value, NoLogError) == (mode not in ("crash", "three"))
 
 
+def test_a_message_names_the_place_of_the_run_folder_and_not_its_random_name():
+    code = "import sys; sys.exit(f'{sys.argv[1]}/points.bin is of no use')"
+    doubled = code.replace("{", "{{").replace("}", "}}")
+    program = ProgramSolver(ProgramFile(Program("p", (sys.executable, "-S", "-c", doubled, "{dir}"))))
+    for _ in range(2):
+        with pytest.raises(ProgramError) as raised:
+            program.run(request())
+        assert str(raised.value) == "exit code 1; its last words: {dir}/points.bin is of no use"
+        assert raised.value.said == ("{dir}/points.bin is of no use",)
+
+
 def test_a_program_that_cannot_be_started_says_so():
     missing = ProgramSolver(ProgramFile(Program("p", ("./no-such-program", "{dir}"))))
     with pytest.raises(
