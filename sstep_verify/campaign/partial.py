@@ -165,7 +165,7 @@ class Partial:
         if count and self._keeps:
             are = "is" if count == 1 else "are"
             self._say(
-                f"{counted(count, 'finished problem')} {are} kept in {self.folder}: go on with --resume"
+                f"{counted(count, 'finished problem')} {are} kept in {self.folder}: continue with --resume"
             )
         else:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -178,7 +178,7 @@ class Partial:
     def _taken(self, found: int, count: int) -> str:
         """Line on what is taken over: so many are `found` of those that are there."""
         if not count:
-            return f"--resume: there is nothing to go on from in {self.folder}, so all is run"
+            return f"--resume: there is nothing to continue from in {self.folder}, so all is run"
         asked = len(self._identities)
         others = (
             ""
@@ -283,7 +283,7 @@ def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, ob
         why = why or (f"{other}; they were made by: {command}" if command else other)
     if why:
         # No command brings other versions, or another state of a checkout, back.
-        way = "go on with the command that made them, " if why.startswith(asked_for()) else ""
+        way = "continue with the command that made them, " if why.startswith(asked_for()) else ""
         way += "discard them by --force, or name another --out"
         raise InputError(
             f"{folder} holds {counted(len(there), 'finished problem')} that --resume cannot take: {why}. "

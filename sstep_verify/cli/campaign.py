@@ -53,7 +53,7 @@ def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
             help=f"Folder of the report  [default: sstep-verify-out/{folder}, with --only {folder}-part]",
         ),
         click.option("--keep-runs", is_flag=True, help="Keep the runs for `explain --again`."),
-        click.option("--resume", is_flag=True, help="Keep what an interrupted run had finished; go on."),
+        click.option("--resume", is_flag=True, help="Keep what an interrupted run had finished; continue."),
         click.option("--force", is_flag=True, help="Discard what an interrupted run had finished."),
     )  # fmt: skip
 
@@ -242,7 +242,7 @@ def finish(
         raise unwritten
     if written is None:
         none = "no problem was finished" if results.is_empty else "nothing that was finished is kept"
-        left = "go on with --resume" if kept else none
+        left = "continue with --resume" if kept else none
         click.echo(f"interrupted; no report was written to {named}: {left}", err=True)
         sys.exit(summary.exit_code)
     if summary.steps:

@@ -61,7 +61,7 @@ COMMANDS = {
     "explain": "Say what a check claims and how its bound is derived; of a failure, what it saw.",
     "oracle": "Enclose an optimum with proof, prove a certificate again, or judge a vector.",
     "perf": "Predict or measure the time of an iteration.",
-    "report": "Make page, figures and tables anew from a results.json, or a list of failures.",
+    "report": "Rebuild page, figures and tables from a results.json, or list failures.",
     "run": "Judge a solver on a campaign of problems and write the report.",
     "safe-s": "Certify up to which s windows cost no more than the attainable accuracy, on your data.",
     "solve": "Train a K-SVM or K-RR, on one process or under mpiexec.",
@@ -69,7 +69,7 @@ COMMANDS = {
 
 PERF = {
     "calibrate": "Measure this machine with the solver and its ranks, for predict.",
-    "latency": "Time classical and s-step runs on a network made slower, beside a prediction.",
+    "latency": "Time classical and s-step runs on a slower network, next to a prediction.",
     "predict": "Predict time per iteration by phase over s and P, and the best s, on a machine.",
 }
 """Commands of the group ``perf``."""

@@ -113,7 +113,7 @@ def _launcher() -> Finding:
         program = environment.launcher()
         kind = environment.implementation()
     except MissingExtraError:
-        found = "no mpiexec beside this Python and none on PATH"
+        found = "no mpiexec next to this Python and none on PATH"
         return Finding("mpiexec", "missing", found, SERIAL, INSTALL)
     except OSError as error:
         return Finding("mpiexec", "wrong", f"cannot be run: {error}", SERIAL, INSTALL)

@@ -92,7 +92,7 @@ class Progress:
             try:
                 yield
             except KeyboardInterrupt:
-                goes_on = f"--resume goes on from iteration {self._kept}"
+                goes_on = f"--resume continues from iteration {self._kept}"
                 nothing = "no checkpoint was written, so nothing of this run is kept"
                 self.note(f"interrupted: {goes_on if self._kept else nothing}")
                 raise

@@ -52,7 +52,7 @@ def test_certify_and_prove_anew(toy, options):
     assert str(toy.parent) not in json.dumps(json.loads(out.read_text())["subject"])
     proved = _run("--verify", out, toy)
     assert proved.exit_code == 0, proved.output
-    assert "every statement was proved anew" in proved.output
+    assert "every statement was proved again" in proved.output
     assert f"sstep-verify oracle toy --verify {out}" in str(_run("--verify", out).exception)
 
 

@@ -55,7 +55,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(folder, ranks, monkeypatch):
     assert "checkpoint: is there already; pass --resume to go on from it" in err
     done = solve(folder, *LONG, "--out", "killed.npz", "--resume", ranks=ranks)
     assert done.returncode == 0, done.stderr
-    begun = int(done.stderr.split("goes on from iteration ")[1].split()[0])
+    begun = int(done.stderr.split("continues from iteration ")[1].split()[0])
     assert 1000 <= begun < 8000
     assert alpha_of(folder / "killed.npz").tobytes() == alpha_of(folder / "whole.npz").tobytes()
     code, _, err = command("solve", *LONG, "--out", "killed.npz", "--resume")
@@ -95,7 +95,7 @@ def test_what_was_reached_is_kept_when_the_job_is_asked_to_end(folder, number, r
         finally:
             job.kill()
     assert read_checkpoint(checkpoint).place.iteration > 1000
-    assert "interrupted: --resume goes on from iteration " in (folder / "log").read_text("utf-8")
+    assert "interrupted: --resume continues from iteration " in (folder / "log").read_text("utf-8")
     assert _rank_of(folder, 0) is None, "no process may be left"
 
 

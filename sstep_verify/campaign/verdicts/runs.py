@@ -224,7 +224,7 @@ def announce_starts(plan: Plan, starts: int, programs: Iterable[tuple[Family, Ca
             if length <= case.iterations:
                 request = RunRequest(case.problem, case.stream, case.s_values[0], length)
                 seconds = max(seconds, seconds_of_a_start(solver, request))
-    told = f"starts of the program: at least {starts}, and more where a check goes on from what these leave"
+    told = f"starts of the program: at least {starts}, more where a check continues from what these leave"
     if seconds:
         told += f"; a short one took {seconds:.2g} s"
     (plan.announce if starts * seconds / max(plan.jobs, 1) >= LONG else plan.say)(told)

@@ -43,7 +43,7 @@ from sstep_verify.errors import InputError
 )  # fmt: skip
 @click.option(
     "--on", "data", metavar="DATA", shell_complete=complete(data_sets),
-    help="A LIBSVM file or data set in the place of the profile's.",
+    help="A LIBSVM file or data set instead of the profile's.",
 )  # fmt: skip
 @click.option(
     "--task", "tasks", multiple=True, type=click.Choice(TASKS), help="Only these tasks; repeatable."

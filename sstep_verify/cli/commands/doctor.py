@@ -216,7 +216,7 @@ def command(as_json: bool) -> None:
     One line each: ok; missing (an optional part that is not there: what does not work without it, and the
     command that installs it); or wrong (it is there and does not work, or would give wrong results).
 
-    Under mpiexec only the job at hand is looked at, and rank 0 alone prints.
+    Under mpiexec only the current job is inspected, and only rank 0 prints.
 
     Exit codes: 0 nothing is wrong, though optional parts may be missing; 2 something is wrong.
     """

@@ -43,7 +43,7 @@ def command(check, artefacts, in_full, again, directory, jobs, as_json):
     folder that a report holds under artefacts/: what was found there, in plain words; CHECK need not be
     named.
 
-    With --again the verdict of ARTEFACT is made anew from what it holds (problem, index stream, runs) and
+    With --again the verdict of ARTEFACT is made again from what it holds (problem, index stream, runs) and
     compared with the stored one; neither the solver nor its data set is needed.
 
     --again REPORT, a folder that `check --keep-runs` or `run --keep-runs` wrote, makes every verdict, the

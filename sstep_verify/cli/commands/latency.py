@@ -32,7 +32,7 @@ EXCHANGES = ("allreduce", "reduce-scatter", "gram")
 @block_option
 @click.option(
     "--s", "steps", type=numbers(), default="2,4,8,16,32,64,128,256", show_default=True,
-    metavar="S,S,...", help="Iterations per window, beside 1.",
+    metavar="S,S,...", help="Iterations per window, in addition to 1.",
 )  # fmt: skip
 @click.option(
     "--np", "ranks", type=click.IntRange(2, 4096), default=2, show_default=True, help="Ranks (P)."
@@ -71,7 +71,7 @@ def command(**given):
     DATA is a LIBSVM file or the name of a data set. Our solver, or the program of --exec, runs on real
     ranks; a library between it and its MPI counts the collectives and makes each of them late. No kernel
     row is kept from window to window. For every delay are shown, for each s: the time of an iteration with
-    its spread, what was predicted of it from runs without a delay and from a collective alone, the error
+    its spread, what was predicted of it from runs without a delay and from a single collective, the error
     of that, the speed-up over the classical method (s = 1); and the best s. docs/latency.md says more.
 
     Exit codes: 0 measured; 2 usage or input error, or something that is needed is missing.

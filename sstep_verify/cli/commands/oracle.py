@@ -1,4 +1,4 @@
-"""``sstep-verify oracle``: certify an optimum, prove a certificate anew, or judge a vector by it."""
+"""``sstep-verify oracle``: certify an optimum, prove a certificate again, or judge a vector by it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OF_VERIFY = ("data", "directory", "as_json")
 
 @click.command("oracle")
 @click.argument("data", metavar="[DATA]", required=False, shell_complete=complete(data_sets))
-@click.option("--verify", "file", metavar="FILE", help="Prove this certificate anew, then stop.")
+@click.option("--verify", "file", metavar="FILE", help="Prove this certificate again, then stop.")
 @click.option(
     "--final", metavar="FILE",
     help="Judge this vector, which a solver left: is it the optimum? Nothing is run.",
@@ -50,7 +50,7 @@ OF_VERIFY = ("data", "directory", "as_json")
 )
 @click.option(
     "--memory", type=click.FloatRange(min=0, min_open=True), default=4.0, show_default=True, metavar="GIB",
-    help="Most memory that the matrices may take; refused above it.",
+    help="Most memory that the matrices may take; more is rejected.",
 )  # fmt: skip
 @click.option(
     "--tolerance", type=click.FloatRange(min=0, min_open=True),
@@ -74,21 +74,21 @@ def command(data, file, final, **given):
 
     DATA is a LIBSVM file or the name of a data set. The problems have no bias term. --bias 1 offers a
     constant feature in its place, as -B does in LIBLINEAR: the linear kernel gains 1, and the bias, the
-    last weight, is regularised like the others (polynomial: offset + 1; rbf: refused, as nothing changes).
+    last weight, is regularised like the others (polynomial: offset + 1; rbf: rejected, as nothing changes).
 
     With --verify FILE every statement of a certificate is
-    proved anew from the file and the data alone, by code that shares nothing with the search; DATA is then
+    proved again, from the file and the data only, by code that shares nothing with the search; DATA is then
     needed only if the certificate names no known data set.
 
     With --final FILE a vector that somebody's solver left is judged: is it the optimum of this problem, and
     feasible? A report is written as by `check`, and the exit codes are those of `check`.
     docs/final-vector.md says how the file may look, and how one in another scale or sign is read.
 
-    Certificates are kept under $XDG_CACHE_HOME, and one found there is proved anew in the same way before
+    Certificates are kept under $XDG_CACHE_HOME, and one found there is proved again in the same way before
     it is printed; one that cannot be is named, left out, and certified again.
 
-    Exit codes: 0 certified to the digits asked, or proved anew; 1 the certificate is refused, and the field
-    at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked.
+    Exit codes: 0 certified to the digits asked, or proved again; 1 the certificate is rejected, and the
+    field at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked.
     """
     from sstep_verify.oracle.certificate.file import encode
 
@@ -239,4 +239,4 @@ def _verify(file, data, directory, as_json) -> None:
         click.echo(json.dumps({"proved": True, "digits": certificate.digits, "subject": asdict(subject)}))
         return
     _show(problem, certificate)
-    click.echo("every statement was proved anew")
+    click.echo("every statement was proved again")

@@ -48,7 +48,7 @@ from sstep_verify.files import Output, claim
 )  # fmt: skip
 @click.option(
     "--np", "ranks", type=numbers(), default="1,2,4,8,16,32,64", show_default=True,
-    help="Numbers of ranks (P); of one alone every s is printed, else s = 1 and the best.",
+    help="Numbers of ranks (P); of a single one every s is printed, else s = 1 and the best.",
 )  # fmt: skip
 @click.option("--exchange", type=click.Choice(EXCHANGES), default="allreduce", show_default=True)
 @click.option(
@@ -123,7 +123,7 @@ def _profile(data, given):
 @click.argument("machine", metavar="FILE", type=click.Path(dir_okay=False))
 @click.option(
     "--np", "ranks", type=numbers(least=2, none=True), default="2", show_default=True, metavar="P,P,...",
-    help="Numbers of ranks whose collectives are measured; none: one process alone.",
+    help="Numbers of ranks whose collectives are measured; none: one process.",
 )  # fmt: skip
 @click.option(
     "--seconds", type=click.FloatRange(0.01, 10), default=0.15, show_default=True,
@@ -134,10 +134,10 @@ def calibrate(machine, ranks, seconds, force):
     """Measure this machine with the production solver, and write a machine file for `predict`.
 
     Measured are the panel's rate over rows of a window (dense and sparse), kernel functions, the product
-    with a, recurrences, what a window costs beside them, and allreduce and reduce-scatter by size on P
-    ranks of this machine, which is named after the file. Then runs that were not used are predicted and
-    measured: how far off they were stands in the file, and beside every prediction. About half a minute;
-    other work on the machine spoils it.
+    with alpha, recurrences, what a window costs in addition to them, and allreduce and reduce-scatter by
+    size on P ranks of this machine, which is named after the file. Then runs that were not used are
+    predicted and measured: how far off they were is in the file, and next to every prediction. It takes
+    about half a minute; other work on the machine spoils it.
 
     Exit codes: 0 written; 2 usage or input error, or no MPI for the ranks; 4 a rank failed.
     """

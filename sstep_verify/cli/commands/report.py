@@ -22,9 +22,9 @@ from sstep_verify.files import Output, check, write_text
     help="Write no report, but what failed as a list for --xfails; reasons that FILE gives are kept.",
 )  # fmt: skip
 def report(results, out, xfails):
-    """Make a report anew from its RESULTS.json; nothing is run.
+    """Rebuild a report from its RESULTS.json; nothing is run.
 
-    A report that is in the folder is replaced as a whole. Artefacts and kept runs beside RESULTS.json stay
+    A report that is in the folder is replaced as a whole. Artefacts and kept runs next to RESULTS.json stay
     with it.
     """
     from sstep_verify.campaign.kept import copy_runs
@@ -34,7 +34,7 @@ def report(results, out, xfails):
     document = load(results)  # Before its folder is looked at: a wrong name is said to be one.
     if xfails is not None:
         if out is not None:
-            raise InputError("--xfails writes a list in the place of a report: leave out --out")
+            raise InputError("--xfails writes a list instead of a report: leave out --out")
         _list_failures(document, xfails)
         return
     source = Path(results).resolve().parent

@@ -53,7 +53,7 @@ def windows(given: str):
 )  # fmt: skip
 @click.option(
     "--stream", type=click.Choice(["uniform", "epochs"]), default="uniform", show_default=True,
-    help="Coordinates: each drawn anew, as in the paper, or every pass a permutation of all.",
+    help="Coordinates: each drawn independently, as in the paper, or every pass a permutation of all.",
 )  # fmt: skip
 @click.option("--seed", type=NUMBER, default=0, show_default=True, help="Seed of the drawn coordinates.")
 @click.option(
@@ -88,30 +88,30 @@ def windows(given: str):
 @click.option(
     "--out", metavar="FILE", required=True, help="File of the result: NumPy's .npz, whatever its name."
 )
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint beside --out, if there is one.")
+@click.option("--resume", is_flag=True, help="Continue from the checkpoint next to --out, if there is one.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--test", metavar="FILE", help="LIBSVM file of samples to predict.")
 @click.option("--predictions", metavar="FILE", help="File for the predictions.")
 def command(**given):
     """Train a kernel machine by s-step dual coordinate descent.
 
-    DATA is a LIBSVM file or the name of a data set. Under mpiexec the features are shared out over all
+    DATA is a LIBSVM file or the name of a data set. Under mpiexec the features are distributed over all
     ranks: mpiexec -n 4 sstep-verify solve DATA --task svm-l1 --out RESULT.npz
 
     There is no bias term: a decision passes through the origin (of the kernel's space), and data that need
     an intercept are classified worse than by solvers that have one. --bias 1 offers a constant feature in
     its place, as -B does in LIBLINEAR: it is appended to training data and --test alike, the linear kernel
     gains 1, and the bias, the last weight, is regularised like the others (polynomial: offset + 1; rbf:
-    refused, as nothing changes).
+    rejected, as nothing changes).
 
     RESULT holds the dual vector `alpha`, upper limits of gap and residual, what was measured, and the
     options. The last line says the same limits: the true gap is not larger. At the end of every interval
     the gap or residual is measured and, --checkpoint-seconds after the last one, a checkpoint is written
-    beside it (RESULT.npz.checkpoint); also at SIGTERM and Ctrl-C, of the last measurement. A killed run
+    next to it (RESULT.npz.checkpoint); also at SIGTERM and Ctrl-C, of the last measurement. A killed run
     loses those seconds and an interval. With --resume, on as many ranks with the same kind of processor,
-    BLAS and threads, it ends with the same alpha to the last bit; on another kind it goes on too, and says
-    so, and on another number of ranks it is refused.
-    --resume also goes on with more --iterations or a smaller --tolerance. Files that are there
+    BLAS and threads, it ends with the same alpha to the last bit; on another kind it continues too, and
+    says so, and on another number of ranks it is rejected.
+    --resume also continues with more --iterations or a smaller --tolerance. Files that are there
     are only replaced with --force; RESULT, its checkpoint and the predictions also with --resume.
 
     A rank that is killed, loops, stands still, or leaves a collective out ends the whole job, and is named.
@@ -119,7 +119,7 @@ def command(**given):
     collective or ends a step of windows. To the limit is added what the input lets expect: 1 second for 10
     MB of a file to be read, 5 minutes for a data set that may have to be downloaded, 1 second for 1e9
     operations of one rank's kernel rows; and a step may always take 3 times as long as the longest before
-    it. A job that its scheduler suspends is not taken to hang. If a slow run is ended by mistake, pass a
+    it. A job that its scheduler suspends is not taken to hang. If a slow run is ended wrongly, pass a
     larger limit and --resume.
 
     Exit codes: 0 trained, be it to the tolerance or to the last iteration (the last lines say which);

@@ -78,14 +78,14 @@ def output_files(settings: Settings) -> tuple[Output, ...]:
     replace = settings.force or (settings.resume and settings.checkpoint.exists())
     result = Output("--out", settings.out, replace)
     if settings.resume:
-        gone = "no checkpoint beside it to go on from; name another, or pass --force to begin anew"
+        gone = "no checkpoint next to it to continue from; name another, or pass --force to begin again"
         result = result._replace(otherwise=gone)
     if not settings.out:
         return (result,)
     found = [
         Output(
             "the checkpoint of --out", settings.checkpoint, settings.resume or settings.force,
-            otherwise="pass --resume to go on from it, or --force to begin anew",
+            otherwise="pass --resume to continue from it, or --force to begin again",
         ),
         result,
     ]  # fmt: skip

@@ -145,7 +145,7 @@ def _begin(
         complete.refuse_start(found.place.iteration)
         iteration, before = found.place.iteration, last_of(str(found.options.get(MACHINE, "")))
         bits = f", not to the last bit: until iteration {iteration} on {before}, now on {machine}"
-        listener.note(f"goes on from iteration {iteration}{bits if before != machine else ''}")
+        listener.note(f"continues from iteration {iteration}{bits if before != machine else ''}")
 
     def sequence() -> tuple[tuple[Stretch, ...], dict[str, Any] | None]:
         return read_sequence(Path(settings.sequence)) if settings.sequence else ((), None)

@@ -34,7 +34,7 @@ def test_an_outcome_comes_back_as_it_was(folder):
     assert found["first"].verdicts[0].status is Status.INCONCLUSIVE
     assert folder.said == [
         f"1 of 2 problems are taken from {folder.path}",
-        f"1 finished problem is kept in {folder.path}: go on with --resume",
+        f"1 finished problem is kept in {folder.path}: continue with --resume",
     ]
 
 
@@ -97,7 +97,7 @@ def test_outcomes_of_another_campaign_are_refused_with_the_reason_and_stay(folde
 
 def test_where_nothing_is_taken_it_is_said_what_there_is(folder):
     assert folder.resumed() == {}
-    assert folder.said == [f"--resume: there is nothing to go on from in {folder.path}, so all is run"]
+    assert folder.said == [f"--resume: there is nothing to continue from in {folder.path}, so all is run"]
     folder.interrupted(outcome("first"))
     assert folder.resumed(data={"other": "aa"}) == {}
     assert folder.said[0].endswith(

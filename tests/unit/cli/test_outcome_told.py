@@ -55,10 +55,10 @@ def test_an_error_that_the_sentence_tells_is_not_told_again(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("made", "keeps", "words"),
     [
-        (FAILED, True, "go on with --resume"),
+        (FAILED, True, "continue with --resume"),
         (FAILED, False, "nothing that was finished is kept"),
         (Sensitivity(), False, "no problem was finished"),
-        (Sensitivity(), True, "go on with --resume"),
+        (Sensitivity(), True, "continue with --resume"),
     ],
 )
 def test_an_interruption_says_whether_there_is_something_to_go_on_with(
@@ -72,7 +72,7 @@ def test_an_interruption_says_whether_there_is_something_to_go_on_with(
 
 @pytest.mark.parametrize(
     ("kept", "words"),
-    [(9, "goes on from iteration 9"), (0, "no checkpoint was written, so nothing of this run is kept")],
+    [(9, "continues from iteration 9"), (0, "no checkpoint was written, so nothing of this run is kept")],
 )
 def test_an_interrupted_training_promises_no_more_than_it_kept(capsys, kept, words):
     """What --resume does depends on what else is there where nothing was kept."""
