@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import io
+import zipfile
+import zlib
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from sstep_verify.adapters.program.numbers import TEXT_BYTES, shown_numbers
 from sstep_verify.errors import InputError, ProgramError, counted
-from sstep_verify.files import MALFORMED_ARRAY, read_whole
+from sstep_verify.files import MALFORMED_ARRAY, open_regular, read_whole
 from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import GIVEN, Trajectory
+
+ALPHA = "alpha"
+"""Array of an archive that is the vector."""
 
 HEADER = 1 << 12
 """Bytes that the header of a ``.npy`` file may take."""
@@ -26,8 +33,9 @@ def read_vector(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The m numbers of a file, and how far each may be from the solver's own; float64, shape (m,).
 
-    ``NAME.bin`` is float64, little-endian, without a header, ``NAME.npy`` NumPy's format, real numbers,
-    any other text, decimal or hexadecimal as C prints with ``%a``. The second is 0 where the digits are
+    ``NAME.bin`` is float64, little-endian, without a header, ``NAME.npy`` NumPy's format, real numbers, an
+    archive of such arrays (``.npz``, as `solve` writes, whatever its name) has one called ``alpha``, any
+    other is text, decimal or hexadecimal as C prints with ``%a``. The second is 0 where the digits are
     those of a float64, or of `ends`, numbers that a vector may well hold exactly, however few digits
     they show: the ends of its box. InputError if the file cannot be read, holds another number of
     numbers, or something that is no number.
@@ -42,11 +50,15 @@ def read_vector(
                 f"have {8 * samples}"
             )
         return np.frombuffer(content, dtype="<f8").astype(np.float64), np.zeros(samples)
+    with open_regular(place, what) as file:
+        if zipfile.is_zipfile(file):
+            content = _member(file, path, 16 * (samples + 1) + HEADER)
+            return _numpy(content, path, samples), np.zeros(samples)
     if place.suffix == ".npy":
         content = read_whole(place, 16 * (samples + 1) + HEADER, what)
         return _numpy(content, path, samples), np.zeros(samples)
     content = read_whole(place, 2 * TEXT_BYTES * (samples + 1), what)
-    words = content.translate(BESIDE).split()
+    words = content.removeprefix(codecs.BOM_UTF8).translate(BESIDE).split()
     try:
         numbers = shown_numbers(words, str(path), (len(words),))
     except ProgramError as error:
@@ -59,6 +71,22 @@ def read_vector(
         )
     exact = numbers.exact_if_short(ends)
     return numbers.values, np.zeros(samples) if exact else numbers.rounding
+
+
+def _member(file: IO[bytes], path: str | Path, most: int) -> bytes:
+    """The array ``alpha`` of an archive of arrays, of at most so many bytes."""
+    with zipfile.ZipFile(file) as archive:
+        names = [one.filename for one in archive.infolist()]
+        if f"{ALPHA}.npy" not in names:
+            held = ", ".join(name.removesuffix(".npy") for name in names)
+            raise InputError(f"{path}: holds no array {ALPHA!r}, but {held:.200}; write the vector as that")
+        found = archive.getinfo(f"{ALPHA}.npy")
+        if found.file_size > most:
+            raise InputError(f"{path}: {ALPHA!r} has {found.file_size} bytes, but at most {most} are read")
+        try:
+            return archive.read(found)
+        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError) as error:
+            raise InputError(f"{path}: {ALPHA!r} cannot be read: {error}") from error
 
 
 def _numpy(content: bytes, path: str | Path, samples: int) -> np.ndarray:

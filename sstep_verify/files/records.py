@@ -99,7 +99,7 @@ def decode(content: bytes, where: str) -> Any:
 def table_from(content: bytes | str, where: str, what: str) -> dict[str, Any]:
     """The table of a TOML text; InputError if it is none, or nested too deeply for `what`."""
     try:
-        return tomllib.loads(content if isinstance(content, str) else content.decode())
+        return tomllib.loads(content if isinstance(content, str) else content.decode("utf-8-sig"))
     except RecursionError as error:
         raise InputError(f"{where}: is nested too deeply for {what}") from error
     except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, integers of very many digits

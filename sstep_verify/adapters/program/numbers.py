@@ -22,6 +22,7 @@ than it shows; that it is the shortest text of a float64 says nothing.
 
 from __future__ import annotations
 
+import codecs
 import math
 import os
 import re
@@ -107,6 +108,7 @@ def shown_numbers(
     words: list[bytes], where: str, shape: tuple[int, ...], wrong: type[ProgramError] = NoResultError
 ) -> Numbers:
     """Numbers in text, decimal or hexadecimal, by the rule above; `wrong` where one is none."""
+    words = [with_exponent(word) for word in words]
     read = [read_number(word, f"{where}, number {place}", wrong) for place, word in enumerate(words, 1)]
     values = np.array([value for value, _ in read])
     most = max((digits for _, digits in read), default=EXACT_DIGITS)
@@ -152,6 +154,12 @@ def _rounding(
         if not exact:
             found[place] = (0.5 * unit + math.ulp(values[place])) * OUTWARD
     return found
+
+
+def with_exponent(word: bytes) -> bytes:
+    """A number with the letter of its exponent as C prints it, where Fortran printed ``1.0D+00``."""
+    has_letter = (b"D" in word or b"d" in word) and b"x" not in word.lower()
+    return re.sub(rb"(?<=[0-9.])[dD](?=[+-]?[0-9])", b"e", word) if has_letter else word
 
 
 def read_number(word: bytes, where: str, wrong: type[ProgramError] = NoResultError) -> tuple[float, int]:
@@ -201,7 +209,7 @@ def _one_of(folder: Path, name: str, count: int, kind: str) -> bytes | list[byte
         raise no_result(name)(f"{name}.bin has {len(content)} bytes, but {count} {kind} have {8 * count}")
     if binary:
         return content
-    if len(words := content.split()) != count:
+    if len(words := content.removeprefix(codecs.BOM_UTF8).split()) != count:
         raise no_result(name)(
             f"{name}.txt has {counted(len(words), 'word')}, but there must be {count} {what}"
         )

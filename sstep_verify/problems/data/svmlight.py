@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import lzma
 import os
+import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ import scipy.sparse as sp
 from sstep_verify.errors import DataError, InputError, LineError
 from sstep_verify.files import open_regular
 from sstep_verify.problems.data.svmlight_lines import (
+    BYTE_ORDER_MARK,
     FORM,
     LARGEST_INDEX,
     NO_SAMPLES,
@@ -25,13 +28,22 @@ from sstep_verify.problems.data.svmlight_lines import (
     require_right,
     samples_in,
 )
-from sstep_verify.problems.data.unpacking import opened_bz2, opened_xz
+from sstep_verify.problems.data.unpacking import opened_bz2, opened_xz, opened_zip
 
 SUFFIXES = ("", ".bz2", ".xz", ".gz")
 """Endings a file may have: plain text or one of three compressed forms."""
 
-_OPENERS: dict[str, Any] = {".bz2": opened_bz2, ".xz": opened_xz, ".gz": gzip.open}
-_UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
+_OPENERS: dict[str, Any] = {".bz2": opened_bz2, ".xz": opened_xz, ".gz": gzip.open, ".zip": opened_zip}
+
+_BEGINNINGS = {
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\0": ".xz",
+    b"\x1f\x8b": ".gz",
+    b"PK\x03\x04": ".zip",
+}
+"""The first bytes of compressed files, whatever their names; no text of ours begins with one."""
+
+_UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 _CHUNK = 1 << 19  # bytes read at once
 _LONGEST_LINE = 1 << 30  # bytes; a few kB of compressed zeros unpack to more than any memory holds
 
@@ -61,7 +73,7 @@ def read_svmlight(path: str | Path, *, features: int | None = None) -> tuple[sp.
     Parameters
     ----------
     path : str or Path
-        Text, or text compressed as its name says (``.bz2``, ``.xz``, ``.gz``). Indices count from 1;
+        Text, or text compressed by bzip2, xz, gzip or zip, whatever its name. Indices count from 1;
         whatever follows ``#`` on a line is a comment, empty lines are skipped.
     features : int, optional
         Number of features (n) the file is known to have; without it, the largest index met.
@@ -139,7 +151,7 @@ def cut_looks_alike(path: str | Path) -> bool:
 
     A compressed file that was cut cannot be unpacked, so there is no doubt about it.
     """
-    if Path(path).suffix in _OPENERS:
+    if packed_as(path):
         return False
     with _opened(Path(path)) as handle:
         size = handle.seek(0, os.SEEK_END)
@@ -155,7 +167,7 @@ def text_length(path: str | Path) -> int | None:
     """Bytes of a file's text; a compressed file is unpacked once. None if it is unreadable."""
     try:
         with _opened(Path(path)) as handle:
-            if Path(path).suffix not in _OPENERS:
+            if not packed_as(path):
                 return os.fstat(handle.fileno()).st_size
             length = 0
             while chunk := handle.read(_CHUNK):
@@ -166,7 +178,7 @@ def text_length(path: str | Path) -> int | None:
 
 
 def _texts(handle: BinaryIO, begin: int, end: int | None, at_once: int) -> Iterator[bytes]:
-    """The lines of a block, those together that begin in so many bytes."""
+    """The lines of a block, those together that begin in so many bytes; no mark at the file's beginning."""
     if begin:
         # The line that the byte before belongs to is another block's, even where it ends there.
         handle.seek(begin - 1)
@@ -181,8 +193,8 @@ def _texts(handle: BinaryIO, begin: int, end: int | None, at_once: int) -> Itera
             text += rest
         if not text:
             return
+        yield text if position else text.removeprefix(BYTE_ORDER_MARK)
         position += len(text)
-        yield text
 
 
 def _parsed(
@@ -199,7 +211,7 @@ def _parsed(
             if at_once > 1:
                 # A line before the damage may be at fault itself.
                 return _parsed(path, begin, end, largest, 1)
-            kind = f"as {path.suffix}" if path.suffix in _OPENERS else "as text"
+            kind = f"as {packed_as(path) or 'text'}"
             fault = f"cannot be read {kind}: {error}; the file is damaged or incomplete"
             raise LineError(path, lines + 1, fault) from error
     return chunks, lines
@@ -220,10 +232,31 @@ def _samples(path: Path, before: int, text: bytes, largest: int) -> Samples:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """The text of a file, unpacked as its name says."""
+    """The text of a file, unpacked as its first bytes or its name say."""
     try:
         file = open_regular(path, "a LIBSVM file")
     except InputError as error:
         raise DataError(str(error)) from error
-    with file, _OPENERS.get(path.suffix, contextlib.nullcontext)(file) as text:
+    with contextlib.ExitStack() as held:
+        held.enter_context(file)
+        packed = _packed(path, file)
+        try:
+            text = held.enter_context(_OPENERS[packed](file)) if packed else file
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+            raise DataError(f"{path}: cannot be read as {packed}: {error}") from error
         yield text
+
+
+def packed_as(path: str | Path) -> str:
+    """How a file is compressed, as the ending of such a name; empty if it is not."""
+    try:
+        with open_regular(path, "a LIBSVM file") as file:
+            return _packed(Path(path), file)
+    except (InputError, OSError):
+        return Path(path).suffix if Path(path).suffix in _OPENERS else ""
+
+
+def _packed(path: Path, file: io.BufferedReader) -> str:
+    begun = file.peek(8)
+    by_content = (ending for first, ending in _BEGINNINGS.items() if begun.startswith(first))
+    return next(by_content, path.suffix if path.suffix in _OPENERS else "")

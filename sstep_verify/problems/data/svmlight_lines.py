@@ -19,6 +19,9 @@ LARGEST_INDEX = 2**27
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
+_FORTRAN = re.compile(rb"(?<=[0-9.])[dD](?=[+-]?[0-9])")
+"""The letter of an exponent as Fortran prints it: 1.0D+00."""
+
 _COMMENT = re.compile(rb"#[^\n]*")
 
 _NUMBER = rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -72,8 +75,10 @@ def samples_in(text: bytes, largest: int) -> Samples | None:
         Largest index allowed.
     """
     text = _COMMENT.sub(b"", text) if b"#" in text else text
-    if _RIGHT.subn(b"", text)[1] <= text.count(b"\n"):
-        return None
+    if not _is_right(text):
+        text = _FORTRAN.sub(b"e", text)
+        if not _is_right(text):
+            return None
     counts = np.array([line.count(b":") for line in text.split(b"\n") if line.strip()], dtype=np.int64)
     if not counts.size:
         return NO_SAMPLES
@@ -87,6 +92,11 @@ def samples_in(text: bytes, largest: int) -> Samples | None:
     if not (ascending.all() and np.isfinite(numbers).all()):
         return None
     return Samples(numbers[targets], counts, pairs[:, 0].astype(np.int32) - 1, pairs[:, 1])
+
+
+def _is_right(text: bytes) -> bool:
+    """Whether all lines are right, but for the order of indices and the size of numbers."""
+    return _RIGHT.subn(b"", text)[1] > text.count(b"\n")
 
 
 def require_right(line: bytes, largest: int) -> None:
@@ -107,7 +117,7 @@ def require_right(line: bytes, largest: int) -> None:
     content = line.split(b"#", 1)[0]
     if content.startswith(BYTE_ORDER_MARK):
         raise ValueError(
-            "begins with a byte order mark: save the file as plain ASCII or UTF-8 text without one"
+            "begins with a byte order mark, which may stand at the beginning of a file only: remove it"
         )
     if control := _CONTROL.search(content):
         near = content[max(control.start() - 20, 0) : control.end() + 20].rstrip(b"\r\n")
@@ -148,6 +158,11 @@ def _index(index: bytes, pair: bytes, previous: int, largest: int) -> int:
 
 
 def _why(number: float, largest: int) -> str:
+    if number == 0:
+        return (
+            ": the file counts its features from 0, and this format counts them from 1; write it with "
+            "indices from 1 (scikit-learn's dump_svmlight_file: zero_based=False)"
+        )
     if number < 1:
         return ": indices count from 1"
     if largest < LARGEST_INDEX:
@@ -157,7 +172,8 @@ def _why(number: float, largest: int) -> str:
 
 def _require_number(token: bytes, what: str) -> None:
     try:
-        value = float(b"?" if b"_" in token else token)  # Python reads 1_0 as ten.
+        plain = _FORTRAN.sub(b"e", token)
+        value = float(b"?" if b"_" in token else plain)  # Python reads 1_0 as ten.
     except ValueError:
         raise ValueError(f"{what} is not a number") from None
     if not math.isfinite(value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import io
 import lzma
+import zipfile
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
@@ -74,3 +75,19 @@ def opened_bz2(file: BinaryIO) -> BinaryIO:
 def opened_xz(file: BinaryIO) -> BinaryIO:
     """The text of a ``.xz`` file; zeros may follow its streams (The .xz File Format 1.1.0, section 2.2)."""
     return io.BufferedReader(_Unpacking(file, lzma.LZMADecompressor, b"\0"))
+
+
+def opened_zip(file: BinaryIO) -> BinaryIO:
+    """The text of a ``.zip`` file that holds one file.
+
+    Raises
+    ------
+    zipfile.BadZipFile
+        If it is no such archive, or holds several files.
+    """
+    archive = zipfile.ZipFile(file)
+    members = [one for one in archive.infolist() if not one.is_dir()]
+    if len(members) != 1:
+        names = ", ".join(one.filename for one in members)
+        raise zipfile.BadZipFile(f"it holds {len(members)} files ({names:.80}), but one is read; unpack it")
+    return archive.open(members[0])  # type: ignore[return-value]

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from sstep_verify.files import Output, write_whole
 from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.problems.data.datasets import needs_no_file, stored_file
-from sstep_verify.problems.data.svmlight import SUFFIXES
+from sstep_verify.problems.data.svmlight import packed_as
 from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.solver.communicator import Communicator, on_all_ranks
 from sstep_verify.solver.data.partition import Entries, Partition, padded
@@ -164,8 +164,7 @@ def reading_seconds(files: Iterable[Path | None]) -> float:
         if path is None:
             seconds += DOWNLOAD
         elif os.path.exists(path):
-            packed = path.suffix in SUFFIXES and path.suffix != ""
-            seconds += os.path.getsize(path) * (UNPACKED if packed else 1) / READING
+            seconds += os.path.getsize(path) * (UNPACKED if packed_as(path) else 1) / READING
     return seconds
 
 

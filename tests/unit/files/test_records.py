@@ -9,7 +9,7 @@ import pytest
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
-from sstep_verify.files.records import convert, decode, json_schema, one_line, strict
+from sstep_verify.files.records import convert, decode, json_schema, one_line, strict, table_from
 
 
 @dataclass(frozen=True)
@@ -132,3 +132,9 @@ def test_an_unknown_field_is_refused_with_the_most_like_and_all_known_ones():
     told = r"unknown field `updates` \(did you mean 'update'\?\); known: name, precision, update"
     with pytest.raises(InputError, match=told):
         convert({"name": "mine", "updates": "frozen"}, strict(Declaration, {}), "declared")
+
+
+def test_a_byte_order_mark_before_a_table_is_passed_over():
+    assert table_from(b"\xef\xbb\xbf[program]\nname = 'mine'\n", "mine.toml", "one") == {
+        "program": {"name": "mine"}
+    }

@@ -39,6 +39,30 @@ def test_hexadecimal_binary_and_numpy_files_are_exact(tmp_path):
         assert not rounding.any()
 
 
+def test_an_archive_of_arrays_has_the_vector_as_alpha(tmp_path):
+    for name in ("model.npz", "model"):
+        with open(tmp_path / name, "wb") as file:
+            np.savez(file, alpha=VALUES, history=np.zeros((1000, 1000)), options="{}")
+        values, rounding = read_vector(tmp_path / name, VALUES.size)
+        assert (values == VALUES).all()
+        assert not rounding.any()
+    with pytest.raises(InputError, match=r"shape \(20,\) .* 19 samples"):
+        read_vector(tmp_path / "model", VALUES.size - 1)
+    np.savez(tmp_path / "model.npz", coef=VALUES, history=VALUES)
+    with pytest.raises(InputError, match="holds no array 'alpha', but coef, history"):
+        read_vector(tmp_path / "model.npz", VALUES.size)
+    np.savez(tmp_path / "model.npz", alpha=np.zeros(10_000))
+    with pytest.raises(InputError, match="'alpha' has 80128 bytes, but at most"):
+        read_vector(tmp_path / "model.npz", VALUES.size)
+
+
+def test_exponents_of_fortran_and_a_byte_order_mark_are_read(tmp_path):
+    text = " ".join(f"{x:.17E}".replace("E", "D") for x in VALUES)
+    values, rounding = read_vector(written(tmp_path, "\ufeff" + text), VALUES.size)
+    assert (values == VALUES).all()
+    assert not rounding.any()
+
+
 @pytest.mark.parametrize("form", ["{:.6f}", "{:.6e}", "{:.6g}", "{:.3f}", "{:.4g}", "{:.16g}", "{:.15e}"])
 def test_rounding_holds_what_was_rounded_away_and_little_more(tmp_path, form):
     mixed = np.concatenate([VALUES, [0.0, 0.5, 12.25, 1e-9, 3.0], VALUES * 1e-3])

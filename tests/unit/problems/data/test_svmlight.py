@@ -63,7 +63,10 @@ BAD_LINES = {
     "dangling sign": (b"1 1:-\n", "'-'"),
     "dangling index": (b"1 1:2 3\n", "'3'"),
     "dangling colon": (b"1 1:2 3:\n", "''"),
-    "index 0": (b"1 0:5\n", "index '0' in '0:5' is outside 1..134217728: indices count from 1"),
+    "index 0": (
+        b"1 0:5\n",
+        "index '0' in '0:5' is outside 1..134217728: the file counts its features from 0",
+    ),
     "largest C int": (b"1 2147483647:5\n", "outside 1..134217728 (one number for each feature"),
 }
 

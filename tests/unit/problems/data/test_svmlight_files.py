@@ -1,8 +1,10 @@
 """Files with LIBSVM text: packed ones, large ones, damaged ones, and what is no file to read."""
 
 import gzip
+import io
 import os
 import socket
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -49,10 +51,50 @@ def test_a_damaged_compressed_file_is_refused(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", svmlight.SUFFIXES)
-def test_a_byte_order_mark_is_named(tmp_path, suffix):
-    path = write(tmp_path, COMPRESS[suffix](b"\xef\xbb\xbf" + GOOD), "marked" + suffix)
-    with pytest.raises(DataError, match="line 1: begins with a byte order mark: save the file"):
+def test_a_byte_order_mark_before_the_text_is_passed_over_and_named_elsewhere(tmp_path, suffix):
+    marked = b"\xef\xbb\xbf" + GOOD
+    data, targets = read_svmlight(write(tmp_path, COMPRESS[suffix](marked), "marked" + suffix))
+    np.testing.assert_array_equal(data.toarray(), [[0.5, 0, -2e-3], [0, 7, 0]])
+    np.testing.assert_array_equal(targets, [1, -1])
+    path = write(tmp_path, COMPRESS[suffix](GOOD + marked), "within" + suffix)
+    with pytest.raises(DataError, match="line 3: begins with a byte order mark"):
         read_svmlight(path)
+
+
+def _zip(*names: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, GOOD)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("name", ["data", "data.txt", "data.svm"])
+def test_packed_text_is_known_by_its_content_whatever_its_name(tmp_path, name):
+    for content in (*(COMPRESS[suffix](GOOD) for suffix in (".bz2", ".xz", ".gz")), _zip("a", "folder/")):
+        path = write(tmp_path, content, name)
+        np.testing.assert_array_equal(read_svmlight(path)[0].toarray(), [[0.5, 0, -2e-3], [0, 7, 0]])
+        assert svmlight.text_length(path) == len(GOOD)
+        assert svmlight.read_block(path, begin=1).targets.tolist() == [-1]
+
+
+def test_an_archive_of_several_files_or_none_is_refused(tmp_path):
+    with pytest.raises(
+        DataError, match=r"cannot be read as \.zip: it holds 2 files \(a, b\), but one is read"
+    ):
+        read_svmlight(write(tmp_path, _zip("a", "b"), "data.svm"))
+    with pytest.raises(DataError, match=r"cannot be read as \.zip"):
+        read_svmlight(write(tmp_path, _zip("a")[:40], "data"))
+
+
+def test_exponents_as_fortran_prints_them_are_read(tmp_path):
+    text = b"+1.0D+00 1:5.D-1 3:-2d-3 # 1D0\n-1D0 2:.7D+01\n"
+    data, targets = read_svmlight(write(tmp_path, text))
+    np.testing.assert_array_equal(data.toarray(), [[0.5, 0, -2e-3], [0, 7, 0]])
+    np.testing.assert_array_equal(targets, [1, -1])
+    for wrong in (b"1 1:D5\n", b"1 1:1D\n", b"1D0 1:1Dx\n", b"1 1D0:1\n"):
+        with pytest.raises(DataError, match="line 1: "):
+            read_svmlight(write(tmp_path, wrong))
 
 
 @pytest.mark.parametrize(
