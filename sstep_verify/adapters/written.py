@@ -78,7 +78,10 @@ RELATIVE_COLUMN = 4
 def given_options(
     request: RunRequest, settings: Settings, ranks: int, auto: bool, bias: float
 ) -> dict[str, Any]:
-    """Options that a result and a checkpoint must name; what the command chooses itself is left out."""
+    """Options that a result and a checkpoint must name.
+
+    Of what the command chooses itself these are the exchange that it tries first, and the cache.
+    """
     problem, tuned = request.problem, settings.tuned
     given: dict[str, Any] = {
         "ranks": ranks,
@@ -92,10 +95,11 @@ def given_options(
         "version": __version__,
         "tolerance": settings.tolerance,
         "tolerance since": 0,
+        "cache": ALL_ROWS if settings.keep_gram else settings.cache or 0,
+        "exchange": settings.exchange,
     }
-    if not (tuned and auto):
-        given["cache"] = ALL_ROWS if settings.keep_gram else settings.cache or 0
-        given |= {"exchange": settings.exchange} if not tuned else {"largest s": request.s}
+    if tuned and not auto:
+        given["largest s"] = request.s
     if request.stream.kind != "uniform":
         given["stream"] = request.stream.kind
     if ranks > 1:
@@ -136,7 +140,8 @@ def require_agreement(problem: Problem, room: Path, given: Mapping[str, Any], sa
 
 
 def _require_options(name: str, options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    known = {*given, "cache", "exchange", "largest s", "inner loops", "machine"}
+    known = {*given, "largest s", "inner loops", "machine"}
+    options = {**options, "exchange": str(options.get("exchange")).split(OR)[0]}
     differ = [key for key in given if options.get(key) != given[key]] + sorted(options.keys() - known)
     if differ:
         found, wanted = options.get(differ[0], "not set"), given.get(differ[0], "not set")

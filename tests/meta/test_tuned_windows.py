@@ -153,15 +153,19 @@ def test_a_command_that_tunes_itself_is_held_to_its_sequence_and_its_stream(here
         return [*found, "--exchange", "gram" if not rows else "allreduce", "--cache", str(rows)]
 
     monkeypatch.setattr(CommandSolver, "_words", words)
-    tested = CommandSolver(interval=11, auto=True, tuned=True, tolerance=1e-9)
+    chosen = {"keep_gram": True} if rows else {"exchange": "gram"}
+    tested = CommandSolver(interval=11, auto=True, tuned=True, tolerance=1e-9, **chosen)
     request = asked(kind="epochs", block=3, s=9, iterations=400)
     assert tested.run(request).length > 100
+    other = CommandSolver(interval=11, auto=True, tuned=True, tolerance=1e-9, exchange="reduce-scatter")
+    with pytest.raises(ConductError, match=r"the result has the option (exchange|cache) = "):
+        other.run(request)
     # Where rows are kept nothing is sent in windows; their number shows, and the last vector.
     draws = "draws the stream epochs" if rows else "counted are .* panel columns"
     for (module, before, after), told in (
         (MISTAKES["windows of the run's s"], "counted are .* windows"),
         (OTHER_STREAM, draws),
     ):
-        fresh = CommandSolver(interval=11, auto=True, tuned=True, tolerance=1e-9)
+        fresh = CommandSolver(interval=11, auto=True, tuned=True, tolerance=1e-9, **chosen)
         with plant(module, (before, after)), pytest.raises(ConductError, match=told):
             fresh.run(request)
