@@ -28,6 +28,7 @@ from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.kind import edges, fitted, judged, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest
 from sstep_verify.oracle.choice import ORACLES
+from sstep_verify.problems.data.embedded import size_in
 from sstep_verify.problems.kernels import KERNELS
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import Solver, is_program
@@ -37,6 +38,9 @@ SHORT = 64
 
 WHOLE = 256
 """Longest run that may be one window."""
+
+AS_SHIPPED = "as shipped it is: "
+"""Stands before the description of a profile that is not run as its file has it."""
 
 USUAL = 0
 """The seed with which the values of a profile are those of its file."""
@@ -78,9 +82,29 @@ def seeded(definition: Definition, seed: int | None) -> Definition:
         cut = replace(cut, selection=replace(cut.selection, seed=seed))
     told = ("--seed", str(seed)) in itertools.pairwise(again.split())
     named = again if told else command_for(again, seed, "seed")
+    if families != definition.families:
+        definition = _described(definition, families, seed)
     if not asked:
         families = tuple(replace(one, further=further_s(one, seed)) for one in families)
     return replace(definition, families=families, seed=seed, cut=cut, command=named)
+
+
+def _described(definition: Definition, families: Iterable[Family], seed: int) -> Definition:
+    """The campaign, whose title and description are of problems with values drawn from a seed."""
+    shipped = read_definition(definition.source).description
+    before = definition.description.removesuffix(shipped)
+    steps = [one.iterations for one in families]
+    sizes = [size_in(data) for one in families for data in one.data]
+    known = [size.samples for size in sizes if size is not None]
+    of = {"samples": known if len(known) == len(sizes) else [], "steps": steps}
+    ranges = ", ".join(f"{min(found)} to {max(found)} {name}" for name, found in of.items() if found)
+    lead = "" if before.endswith(AS_SHIPPED) else f"{AS_SHIPPED[0].upper()}{AS_SHIPPED[1:]}"
+    told = f"Values drawn from seed {seed} instead of those shipped: {ranges}. "
+    return replace(
+        definition,
+        title=f"{definition.title.partition(',')[0]}, values drawn from seed {seed}",
+        description=f"{told}{before}{lead}{shipped}",
+    )
 
 
 def further_s(family: Family, seed: int) -> tuple[int, ...]:
@@ -240,7 +264,7 @@ def _part(chosen: Selection, program: ProgramFile | None) -> str:
         return ""
     words = f"A part of the profile, chosen by {part}" if part else "The profile"
     words += f", with {other} instead of its own" * bool(other)
-    return f"{words}; as shipped it is: "
+    return f"{words}; {AS_SHIPPED}"
 
 
 def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:

@@ -236,3 +236,23 @@ def test_a_seed_draws_the_values_anew_near_those_of_the_file(name):
     assert [vars(one) | {"further": ()} for one in seeded(other, 1).families] == [
         vars(one) for one in other.families
     ]
+
+
+@pytest.mark.parametrize("name", ANCHORED)
+@pytest.mark.parametrize("chosen", [None, Selection(), Selection(tasks=("krr",))])
+def test_a_campaign_with_drawn_values_describes_what_is_run(name, chosen):
+    shipped = read_definition(name)
+    made = shipped if chosen is None else profile_of(name, ReferenceSolver("float64"), chosen, "command")
+    assert (seeded(made, USUAL).title, seeded(made, USUAL).description) == (made.title, made.description)
+    drawn = seeded(made, 7)
+    samples = [load_data(one, None).data.shape[0] for family in drawn.families for one in family.data]
+    steps = [family.iterations for family in drawn.families]
+    assert drawn.description.startswith(
+        f"Values drawn from seed 7 instead of those shipped: {min(samples)} to {max(samples)} samples, "
+        f"{min(steps)} to {max(steps)} steps. "
+    )
+    # What is said of the shipped values is said to be of those.
+    *_, after = drawn.description.lower().partition("as shipped it is: ")
+    assert after == shipped.description.lower()
+    assert drawn.title.endswith(", values drawn from seed 7")
+    assert str(max(family.iterations for family in shipped.families)) not in drawn.title
