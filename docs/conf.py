@@ -16,7 +16,7 @@ MENU = {
     "Do": ("exchange", "adapters", "final-vector", "own", "ci", "training", "safe-s", "latency"),
     "Look up": (
         "spec", "verdicts", "commands", "campaigns", "api", "run-folder", "program-file", "solve",
-        "vectors", "compatibility", "/reference/NOTATION",
+        "vectors", "compatibility", "glossary", "/reference/NOTATION",
     ),
     "Evidence": (
         "paper", "power", "false-alarms", "stability", "costs", "model", "/reference/ERRATA",
