@@ -21,7 +21,7 @@ HEAD = """# Python interface
 
 All names on this page are imported from the package itself, such as `from sstep_verify import Problem`;
 a part of the package is loaded when a name of it is first used. Anything else may change at any time, also
-what [a loss or kernel of one's own](own.md) is built on. This page is made from the docstrings by
+what [a loss or kernel of your own](own.md) is built on. This page is made from the docstrings by
 `python docs/make_api.py`.
 """
 
