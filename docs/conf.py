@@ -15,15 +15,32 @@ MENU = {
     "Start": ("install", "why", "tutorial", "read-a-failure", "gallery", "how-bounds-work"),
     "Do": ("exchange", "adapters", "final-vector", "own", "ci", "training", "safe-s", "latency"),
     "Look up": (
-        "spec", "verdicts", "commands", "campaigns", "api", "run-folder", "program-file", "solve",
-        "vectors", "compatibility", "glossary", "/reference/NOTATION",
+        "spec",
+        "verdicts",
+        "commands",
+        "campaigns",
+        "api",
+        "run-folder",
+        "program-file",
+        "campaign-file",
+        "solve",
+        "vectors",
+        "compatibility",
+        "glossary",
+        "/reference/NOTATION",
     ),
     "Evidence": (
-        "paper", "power", "false-alarms", "stability", "costs", "model", "/reference/ERRATA",
+        "paper",
+        "power",
+        "false-alarms",
+        "stability",
+        "costs",
+        "model",
+        "/reference/ERRATA",
         "/reports/README",
     ),
     "Develop": ("architecture", "/CONTRIBUTING", "/CHANGELOG"),
-}  # fmt: skip
+}
 project = html_title = "sstep_verify"
 author = copyright = "The sstep_verify developers"
 extensions = ["myst_parser"]

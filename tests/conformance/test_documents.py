@@ -11,6 +11,7 @@ import pytest
 
 import sstep_verify
 from sstep_verify.adapters.program import read_program
+from sstep_verify.campaign.read import parse_definition, units_of
 from sstep_verify.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +75,20 @@ def test_program_files_in_documents_are_read(tmp_path):
     for text in files:
         (tmp_path / "p.toml").write_text(text, "utf-8")
         read_program(tmp_path / "p.toml")
+
+
+def test_campaign_files_in_documents_are_read():
+    files = [
+        block
+        for name in DOCUMENTS
+        for block in re.findall(
+            r"^```toml\n(.*?)^```$", (ROOT / name).read_text("utf-8"), re.MULTILINE | re.DOTALL
+        )
+        if "[campaign]" in block
+    ]
+    assert files
+    for text in files:
+        assert units_of(parse_definition(text, "document"))
 
 
 def test_the_page_of_the_interface_holds_every_public_name():
