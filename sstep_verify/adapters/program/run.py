@@ -9,14 +9,12 @@ import contextlib
 import ctypes
 import hashlib
 import os
-import re
 import resource
 import select
 import shutil
 import signal
 import subprocess
 import tempfile
-import textwrap
 import threading
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -26,6 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 from sstep_verify.adapters.program.patience import Patience, processes
+from sstep_verify.adapters.program.said import LONGEST_LINE, last_lines, refusal, shortened
 from sstep_verify.adapters.program.tables import WAYS, Program
 from sstep_verify.errors import MACHINE, InputError, ProgramError, RefusedError
 from sstep_verify.protocol import RunRequest, Solver
@@ -36,12 +35,6 @@ REFUSED = 65
 
 TAIL = 4000
 """Bytes of the end of what a program printed that are kept."""
-
-LAST_LINES, LONGEST_LINE = 3, 200
-"""Lines of the end of what a program printed that a verdict shows, and characters of each."""
-
-RULE = re.compile(r"[-=*#_]{8,}")
-"""A line across a launcher's message."""
 
 SETUP_LIMIT = 600.0
 """Seconds that a set-up may take."""
@@ -106,40 +99,20 @@ class Ended:
         lines, framed = self._last
         if not lines:
             return "; it said nothing"
-        told = " ".join(lines if framed else lines[-1:])
-        return f"; its last words: {textwrap.shorten(told, LONGEST_LINE, placeholder=' ...')}"
+        return f"; its last words: {shortened(lines if framed else lines[-1:])}"
+
+    @property
+    def not_launched(self) -> str:
+        """What a launcher said of a program that it did not start; empty if it said no such thing."""
+        if self.timed_out or not self.code:
+            return ""
+        return next(filter(None, map(refusal, (self.errors, self.output))), "")
 
     @property
     def _last(self) -> tuple[list[str], bool]:
         return next(
             filter(lambda found: found[0], map(last_lines, (self.errors, self.output))), ([], False)
         )
-
-
-def last_lines(text: str) -> tuple[list[str], bool]:
-    """The last lines of a text that say something, and whether they are a launcher's message.
-
-    Such a message stands between two rules, and says first what happened; or it stands below one, in a few
-    lines. Before it is kept what stands above it last, which is the program's own.
-    """
-    lines = [line.strip() for line in text.splitlines()]
-    rules = [place for place, line in enumerate(lines) if RULE.fullmatch(line)]
-    below = _telling(lines[rules[-1] :]) if rules else []
-    if len(rules) > 1 and not below:
-        begin, end = rules[-2:]
-        paragraphs = "\n".join(lines[begin + 1 : end]).split("\n\n")
-        message = [" ".join(told) for one in paragraphs if (told := _telling(one.splitlines()))]
-    elif 0 < len(below) <= LAST_LINES:
-        begin, message = rules[-1], below
-    else:
-        return _telling(lines)[-LAST_LINES:], False
-    above = [line for line in _telling(lines[:begin]) if not line.startswith("=")]
-    return [*above[-1:], *message][:LAST_LINES], bool(message)
-
-
-def _telling(lines: Sequence[str]) -> list[str]:
-    """Lines that hold a letter or a digit."""
-    return [line for line in lines if any(map(str.isalnum, line))]
 
 
 class _Ending(BaseException):

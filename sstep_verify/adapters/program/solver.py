@@ -31,6 +31,7 @@ from sstep_verify.adapters.program.witness import (
 from sstep_verify.errors import (
     MACHINE,
     NoResultError,
+    NotMadeError,
     ProgramError,
     RefusedError,
     WitnessError,
@@ -77,7 +78,8 @@ class ProgramSolver:
 
         RefusedError if it refuses this input, or cannot make this run; ProgramError if it fails, does not
         end in time, or leaves something that is no result. NotMadeError if its run folder cannot be written
-        or read, for a reason that lies with the machine, or the disk has no room for a result.
+        or read, for a reason that lies with the machine, if the disk has no room for a result, or if a
+        launcher says that it did not start the program.
         """
         self._require_start(request)
         if self._program.writes == "final":
@@ -265,13 +267,21 @@ class ProgramSolver:
         return told | counts, Witnessed(traffic), received
 
     def _require_end(self, ended: Ended, folder: Path) -> None:
-        """Raise unless a run was made; OSError where a limit of this machine ended it."""
+        """Raise unless a run was made; OSError where a limit of this machine ended it.
+
+        NotMadeError where a launcher says that it started nothing.
+        """
         if not ended.reason:
             return
         if ended.code == -signal.SIGXFSZ:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(folder))
         if ended.code == REFUSED and not ended.timed_out:
             raise RefusedError(ended.reason + ended.last_words)
+        if told := ended.not_launched:
+            raise NotMadeError(
+                f"the launcher did not start the program ({told}), which is no error of the solver; change "
+                "the command, or what it needs"
+            )
         witnessed = ended.timed_out and self._program.witness
         places = f"; {read_places(folder, self._ranks)}" if witnessed else ""
         raise ProgramError(ended.reason + places + ended.last_words)

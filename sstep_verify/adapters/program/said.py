@@ -1,0 +1,108 @@
+"""The end of what a program printed: its own last lines, and what its launcher adds.
+
+Launchers frame what they say by rules, or put their name before every line of it; what happened is said
+first in both.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+LAST_LINES, LONGEST_LINE = 3, 200
+"""Lines of the end of what a program printed that a verdict shows, and characters of each."""
+
+RULE = re.compile(r"[-=*#_]{8,}")
+"""A line across a launcher's message."""
+
+SPEAKER = re.compile(r"(?:mpirun|mpiexec|orterun|prterun|prun)\b")
+"""Beginning of a message of Open MPI that has a rule below only."""
+
+TAGGED = re.compile(r"\[(?:mpiexec|proxy:[^]@]*)@[^]]*\]|(?:srun|slurmstepd|mpirun|mpiexec): ")
+"""Beginning of a line of MPICH's Hydra, of SLURM, and of others that name themselves."""
+
+SOURCE = re.compile(r" \(\S+\.c:\d+\)")
+"""Place in a launcher's own source."""
+
+REFUSALS = (
+    # Open MPI.
+    "has detected an attempt to run as root",
+    "not enough slots available",
+    "unable to (launch the specified application|find the specified executable)",
+    "unrecognized option was included on the .*command line",
+    "Error: unknown option",
+    "daemon failed to report back after being spawned",
+    "was unable to reliably start one or more daemons",
+    # Hydra, of MPICH and Intel MPI.
+    r"\[proxy:[^]]*\].*execvp error on file",
+    r"\[mpiexec@[^]]*\].*(unrecognized argument|error parsing|Launch proxy failed|unable to parse)",
+    # SLURM.
+    "srun: (unrecognized|invalid) option",
+    "srun: error: (Unable to|Invalid)",
+    r"(srun|slurmstepd): error: .*execve\(\)",
+)
+"""Patterns of what launchers say where they start no rank, or not every one."""
+
+
+def last_lines(text: str) -> tuple[list[str], bool]:
+    """The last lines of a text that say something, and whether they are a launcher's message.
+
+    Such a message stands between two rules, or above or below one, in a few lines; of several one after the
+    other the first says what happened. Or each of its lines begins with the name of who speaks. Before it
+    is kept what stands above it last, which is the program's own.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    begin, message = _tagged(lines)
+    if not message:
+        begin, message = _framed(lines)
+    if not message:
+        return _telling(lines)[-LAST_LINES:], False
+    above = [line for line in _telling(lines[:begin]) if not line.startswith("=")]
+    return [*above[-1:], *message][:LAST_LINES], True
+
+
+def shortened(lines: Sequence[str]) -> str:
+    """Lines as one, which is cut where it is long."""
+    return textwrap.shorten(" ".join(lines), LONGEST_LINE, placeholder=" ...")
+
+
+def refusal(text: str) -> str:
+    """What a launcher says where it starts no rank, or not every one; empty where it says no such thing."""
+    said = " ".join(text.split())
+    return shortened(last_lines(text)[0]) if any(re.search(one, said) for one in REFUSALS) else ""
+
+
+def _tagged(lines: Sequence[str]) -> tuple[int, list[str]]:
+    """Where the lines of a launcher that names itself begin, at a text's end, and the first of them."""
+    begin = len(lines)
+    while begin and (not _telling(lines[begin - 1 : begin]) or TAGGED.match(lines[begin - 1])):
+        begin -= 1
+    message = _telling(lines[begin:])[:1]
+    return begin, [SOURCE.sub("", line) for line in message]
+
+
+def _framed(lines: Sequence[str]) -> tuple[int, list[str]]:
+    """Where a message with a rule above or below it begins, at the end of a text, and its paragraphs."""
+    rules = [place for place, line in enumerate(lines) if RULE.fullmatch(line)]
+    if not rules:
+        return 0, []
+    below = _telling(lines[rules[-1] :])
+    if below:
+        return rules[-1], below if len(below) <= LAST_LINES else []
+    end = rules.pop()
+    if rules:
+        begin = rules.pop()
+        while len(rules) > 1 and not _telling(lines[rules[-1] : begin]):
+            end, begin = rules.pop(), rules.pop()
+        begin += 1
+    else:
+        spoken = (place for place, line in enumerate(lines) if SPEAKER.match(line))
+        begin = next(spoken, end)
+    paragraphs = "\n".join(lines[begin:end]).split("\n\n")
+    return begin, [" ".join(told) for one in paragraphs if (told := _telling(one.splitlines()))]
+
+
+def _telling(lines: Sequence[str]) -> list[str]:
+    """Lines that hold a letter or a digit."""
+    return [line for line in lines if any(map(str.isalnum, line))]
