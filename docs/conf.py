@@ -13,9 +13,20 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MENU = {
     "Start": ("install", "why", "tutorial", "read-a-failure", "gallery", "how-bounds-work"),
-    "Do": ("exchange", "adapters", "final-vector", "own", "ci", "training", "safe-s", "latency"),
+    "Do": (
+        "exchange",
+        "adapters",
+        "final-vector",
+        "own",
+        "ci",
+        "report-again",
+        "training",
+        "safe-s",
+        "latency",
+    ),
     "Look up": (
         "spec",
+        "checks",
         "verdicts",
         "commands",
         "campaigns",
