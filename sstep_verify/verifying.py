@@ -1,4 +1,4 @@
-"""Verifying a solver from Python: a profile of problems, a report, and a test for each problem."""
+"""Verifying a solver from Python: a profile of problems, a report, and a test for each of its checks."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from sstep_verify.judging import is_whole
 if TYPE_CHECKING:
     from sstep_verify.campaign.model import Definition
     from sstep_verify.campaign.profile import Selection
+    from sstep_verify.campaign.summary import ExpectedFailure
     from sstep_verify.protocol import Solver
     from sstep_verify.report.results import Results
 
@@ -207,10 +208,13 @@ def parametrize_with_checks(
     tasks: Sequence[str] = (),
     kernels: Sequence[str] = (),
     seed: int = 0,
+    xfails: str | Path | None = None,
+    time_limit: float | None = None,
 ) -> Any:
-    """A pytest decorator: one test for each solver and problem of a profile.
+    """A pytest decorator: one test for each solver, problem of a profile, and check.
 
-    The test takes ``solver`` and ``check``, and calls ``check(solver)``, which raises `FailedError`.
+    The test takes ``solver`` and ``check``, and calls ``check(solver)``, which raises `FailedError`. Where
+    the check compares nothing the test is skipped. A problem is run once, by the first of its tests.
 
     Parameters
     ----------
@@ -224,17 +228,41 @@ def parametrize_with_checks(
         Kernels that the solvers are for; all of the profile if empty.
     seed : int
         Seed from which values and further s are drawn, as of `verify`.
+    xfails : str or Path, optional
+        List of expected failures, as ``--xfails`` takes it (docs/ci.md): their tests are xfails, and fail
+        where the failure is met no more.
+    time_limit : float, optional
+        Seconds that a problem may take, its runs and all its checks; past them its tests fail.
     """
     import pytest
 
     from sstep_verify.campaign.profile import Selection
+    from sstep_verify.campaign.summary import read_expected
+    from sstep_verify.single_checks import checks_by_case
 
     chosen = Selection(tasks=listed("tasks", tasks), kernels=listed("kernels", kernels), seed=seed)
+    given = [
+        (solver, checks_by_case(_definition(solver, profile, chosen)))
+        for solver in listed("solvers", solvers)
+    ]
+    every = {case for _, cases in given for case in cases}
+    known = read_expected(xfails, every) if xfails is not None else ()
     parameters = []
-    for solver in listed("solvers", solvers):
-        for unit in cases_of(_definition(solver, profile, chosen)):
-            check = functools.partial(_verify_one, profile=profile, only=unit, seed=seed)
-            parameters.append(pytest.param(solver, check, id=unit))
+    for solver, cases in given:
+        for case, ids in cases.items():
+            expected = tuple(one for one in known if one.id == case)
+            for id_ in ids:
+                check = functools.partial(
+                    _verify_one,
+                    profile=profile,
+                    only=case,
+                    seed=seed,
+                    check=id_,
+                    first=id_ == ids[0],
+                    expected=expected,
+                    limit=time_limit,
+                )
+                parameters.append(pytest.param(solver, check, id=f"{case}::{id_}"))
     return pytest.mark.parametrize(("solver", "check"), parameters)
 
 
@@ -246,8 +274,27 @@ def cases_of(definition: Definition) -> list[str]:
     return [key for unit in units_of(definition) for key in unit.keys]
 
 
-def _verify_one(solver: Solver | str, profile: str, only: str, seed: int) -> None:
-    verify(solver, profile, only=only, seed=seed).raise_for_failures()
+def _verify_one(
+    solver: Solver | str,
+    *,
+    profile: str,
+    only: str,
+    seed: int,
+    check: str,
+    first: bool,
+    expected: tuple[ExpectedFailure, ...],
+    limit: float | None,
+) -> None:
+    from sstep_verify.single_checks import judged_by, limited, once, shown
+
+    __tracebackhide__ = True
+
+    def made() -> Report:
+        with limited(limit, only):
+            return verify(solver, profile, only=only, seed=seed)
+
+    report = once((id(solver), profile, only, seed, limit), solver, made)
+    shown(judged_by(report, check, expected, first))
 
 
 def _definition(solver: Solver | str, profile: str, chosen: Selection) -> Definition:

@@ -1,4 +1,4 @@
-"""pytest plugin: ranks of a job that serve the tests, and tests of a solver for each problem of a profile.
+"""pytest plugin: ranks of a job that serve the tests, and tests of a solver for each problem and check.
 
 Under ``mpiexec -n P python -m pytest`` rank 0 runs the tests, the others serve it.
 
@@ -17,13 +17,17 @@ import pytest
 ASKED = "sstep_verify_ranks"
 
 CASES = "sstep_verify.pytest_plugin.cases"
-"""Plugin that makes a test of every problem; by its name, since this one imports nothing that judges."""
+"""Plugin that makes the tests of a solver; by its name, since this one imports nothing that judges."""
 
 SOLVER_OPTIONS = (
-    ("--sstep-solver", "MODULE:OBJECT", "Add a test of this solver, or program file, for every problem."),
+    (
+        "--sstep-solver",
+        "MODULE:OBJECT",
+        "Add a test of this solver, or program file, for every problem and check: sstep::PROBLEM::CHECK.",
+    ),
     ("--sstep-exec", "COMMAND", "The same of a program, such as './solver {dir}'."),
-    ("--sstep-profile", "NAME", "Its problems: smoke, ci (the default), nightly or deep."),
-    ("--sstep-xfails", "FILE", "Failures of it that are expected."),
+    ("--sstep-profile", "NAME", "Their problems: smoke, ci (the default), nightly or deep."),
+    ("--sstep-xfails", "FILE", "Failures that are expected, as `sstep-verify check --xfails` takes them."),
 )
 
 
@@ -33,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "Under mpiexec let rank 0 alone run the tests, while the others serve sstep_verify.ranks.run. "
         "Not for tests that communicate on all ranks themselves."
     )
-    group = parser.getgroup("sstep-verify", "ranks of sstep_verify")
+    group = parser.getgroup("sstep-verify", "sstep_verify: tests of a solver, and tests on ranks")
     group.addoption("--sstep-verify-ranks", dest=ASKED, action="store_true", default=False, help=text)
     for option, name, about in SOLVER_OPTIONS:
         group.addoption(option, metavar=name, help=about)

@@ -1,8 +1,8 @@
-"""Tests of a solver, one for each problem of a profile: what ``pytest --sstep-solver`` adds.
+"""Tests of a solver, one for each problem of a profile and check: what ``pytest --sstep-solver`` adds.
 
 They are judged as ``sstep-verify check`` judges, and stand behind a project's own tests as
-``sstep::CASE``. The ratios are properties of the test (``<property>`` in JUnit XML); a failure says the
-reasons of its verdicts.
+``sstep::CASE::CHECK``. The ratios are properties of the test (``<property>`` in JUnit XML); a failure says
+the reasons of its verdicts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NAME = "sstep"
 
 CHOSEN = pytest.StashKey[list[str]]()
-"""Names of the problems whose ids are among the arguments."""
+"""Names of the tests, and problems, whose ids are among the arguments."""
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -48,55 +48,67 @@ def pytest_collection(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Add the tests; first of all, so that ``-k`` chooses among them too.
 
-    Where ids of them are among the arguments, only these. UsageError if there is no such test.
+    Where ids of them, or of problems, are among the arguments, only these. UsageError if there is no such.
     """
-    found = {one.name: one for one in Cases.from_parent(session, name=NAME, nodeid=NAME).collect()}
+    found: dict[str, list[Problem]] = {}
+    for one in Cases.from_parent(session, name=NAME, nodeid=NAME).collect():
+        for name in (one.name, one.case):
+            found.setdefault(name, []).append(one)
     chosen = session.config.stash[CHOSEN] or [*found]
     if unknown := [name for name in chosen if name not in found]:
         told = closest(unknown[0], found)
-        raise pytest.UsageError(f"sstep-verify: no problem {unknown[0]!r}{told}; without ids all are tests")
-    items.extend(found[name] for name in dict.fromkeys(chosen))
+        raise pytest.UsageError(
+            f"sstep-verify: no problem or test {unknown[0]!r}{told}; without ids all are tests"
+        )
+    items.extend(dict.fromkeys(one for name in chosen for one in found[name]))
 
 
 class Cases(pytest.Collector):
     """The problems of the profile that is named."""
 
     def collect(self) -> Iterator[Problem]:
-        """A test for each problem.
+        """A test for each problem and check.
 
         UsageError if the solver, the profile or the list of expected failures cannot be used.
         """
-        from sstep_verify.verifying import cases_of
+        from sstep_verify.single_checks import checks_by_case
 
         try:
             definition = _definition(self.config)
-            for case in cases_of(definition):
-                yield Problem.from_parent(self, name=case, definition=definition)
+            for case, checks in checks_by_case(definition).items():
+                for check in checks:
+                    given = {
+                        "definition": definition,
+                        "case": case,
+                        "check": check,
+                        "first": check == checks[0],
+                    }
+                    yield Problem.from_parent(self, name=f"{case}::{check}", **given)
         except SstepVerifyError as error:
             raise pytest.UsageError(f"sstep-verify: {error}") from error
 
 
 class Problem(pytest.Item):
-    """One problem of a profile with the solver, which is `definition`."""
+    """One check of one problem (`case`) of a profile with the solver, which is `definition`."""
 
-    def __init__(self, *, definition: Definition, **given: Any):
+    def __init__(self, *, definition: Definition, case: str, check: str, first: bool, **given: Any):
         super().__init__(**given)
-        expected = tuple(failure for failure in definition.expected if failure.id == self.name)
-        self._definition = replace(definition, expected=expected)
+        self.case, self._check, self._first, self._definition = case, check, first, definition
 
     def runtest(self) -> None:
         """Judge the solver on it; FailedError if it fails, or meets an expected failure no more."""
+        from sstep_verify.single_checks import judged_by, once, shown
         from sstep_verify.verifying import reported
 
-        report = reported(self._definition, self.name)
+        expected = tuple(failure for failure in self._definition.expected if failure.id == self.case)
+        definition = replace(self._definition, expected=())
+        report = once((NAME, self.case), self._definition, lambda: reported(definition, self.case))
         self.user_properties.append(("summary", report.results.summary.sentence))
-        for verdict in report.results.verdicts:
+        for verdict in (one for one in report.results.verdicts if one["check"] == self._check):
             ratio = "infinite" if verdict["ratio"] is None else verdict["ratio"]
             self.user_properties.append((f"ratio.{verdict['check']}.s={verdict['s']}", ratio))
             self.user_properties.append((f"status.{verdict['check']}.s={verdict['s']}", verdict["status"]))
-        report.raise_for_failures()
-        if known := self._definition.expected:
-            pytest.xfail("; ".join(f"{failure.kind}: {failure.reason}" for failure in known))
+        shown(judged_by(report, self._check, expected, self._first))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
         """The reasons alone; of any other error all there is."""

@@ -1,4 +1,4 @@
-"""``pytest --sstep-solver``: a test for each problem, in a project that has tests of its own."""
+"""``pytest --sstep-solver``: a test for each problem and check, in a project that has tests of its own."""
 
 from __future__ import annotations
 
@@ -74,8 +74,9 @@ def test_a_wrong_solver_fails_with_its_reasons_behind_the_projects_own_tests(tmp
     )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "sstep-verify: --sstep-exec" in done.stdout
-    assert "1 failed, 1 passed, 8 deselected" in done.stdout
-    assert f"sstep::{CASE} FAILED" in done.stdout
+    assert f"sstep::{CASE}::step-replay FAILED" in done.stdout
+    assert f"sstep::{CASE}::contract PASSED" in done.stdout
+    assert f"sstep::{CASE}::kernel-entries SKIPPED" in done.stdout
     assert f"FAIL {CASE}, step-replay, s = 7:" in done.stdout
     assert "Traceback" not in done.stdout
     found = properties(tmp_path / "j.xml")
@@ -83,13 +84,14 @@ def test_a_wrong_solver_fails_with_its_reasons_behind_the_projects_own_tests(tmp
     assert found["ratio.step-replay.s=7"] == "infinite" or float(found["ratio.step-replay.s=7"]) > 1
 
 
-def item(mistake: str, *expected: ExpectedFailure) -> pytest_cases.Problem:
-    """The test of a problem, outside a session."""
+def item(mistake: str, *expected: ExpectedFailure, check: str = "step-replay") -> pytest_cases.Problem:
+    """The test of a problem and check, outside a session."""
     command = shlex.join([sys.executable, "-I", "-S", str(PROGRAM), "{dir}", mistake])
     definition = pytest_cases._definition(Given(sstep_exec=command, sstep_profile="smoke"))
     family = next(one for one in definition.families if one.kernel[0].name == "rbf")
     made = object.__new__(pytest_cases.Problem)
-    made.name, made.user_properties = CASE, []
+    made.name, made.user_properties = f"{CASE}::{check}", []
+    made.case, made._check, made._first = CASE, check, check == "contract"
     made._definition = replace(definition, families=(replace(family, s=(7,)),), expected=expected)
     return made
 
@@ -98,6 +100,9 @@ def test_a_right_solver_passes_with_its_ratios():
     test = item("")
     test.runtest()
     assert 0 < dict(test.user_properties)["ratio.step-replay.s=7"] <= 1
+    assert "ratio.box.s=7" not in dict(test.user_properties)
+    with pytest.raises(pytest.skip.Exception, match="kernel-entries does not apply"):
+        item("", check="kernel-entries").runtest()
 
 
 @pytest.mark.usefixtures("unexplained")
@@ -105,14 +110,12 @@ def test_a_failure_that_is_expected_is_an_xfail():
     wrong = item("last")
     with pytest.raises(FailedError, match="step-replay, s = 7"):
         wrong.runtest()
-    kinds = [
-        f"{name.split('.')[1]}: {value}"
-        for name, value in wrong.user_properties
-        if name.startswith("status") and value in ("FAIL", "INCONCLUSIVE")
-    ]
-    known = item("last", *(ExpectedFailure(CASE, kind, "issue 7") for kind in kinds))
+    listed = ExpectedFailure(CASE, "step-replay: FAIL", "issue 7")
     with pytest.raises(pytest.xfail.Exception, match="step-replay: FAIL: issue 7"):
-        known.runtest()
+        item("last", listed).runtest()
+    item("last", listed, check="contract").runtest()
+    with pytest.raises(FailedError, match="expected, but not met: step-replay: FAIL: issue 7"):
+        item("", listed).runtest()
 
 
 @pytest.mark.nightly
@@ -163,7 +166,7 @@ def test_a_solver_is_judged_on_the_profile_that_is_named():
 
 def test_an_id_that_was_printed_can_be_given_back(tmp_path):
     """Pytest would look for a file of that name."""
-    id_ = f"sstep::{CASE}"
+    id_ = f"sstep::{CASE}::step-replay"
     done = run_pytest(tmp_path, *program(""), "-v", "test_own.py", id_, id_)
     assert done.returncode == 0, done.stdout + done.stderr
     made = [line for line in done.stdout.splitlines() if " PASSED" in line]
