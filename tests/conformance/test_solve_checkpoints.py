@@ -156,6 +156,25 @@ def test_values_of_a_checkpoint_are_measured_anew():
         assert arrays("r.npz")[name].tobytes() == honest[name].tobytes()
 
 
+def test_an_interrupted_run_goes_on_to_the_iterations_that_were_asked_for_before(monkeypatch):
+    """Which are more than the default, 100 passes over the samples."""
+    words = ("solve", "F", "--task", "svm-l1", "--tolerance", "0", "--checkpoint-seconds", "0", "--out")
+    write, iterations = files.write_checkpoint, 100 * SAMPLES + 3 * 160
+
+    def interrupted(path, checkpoint):
+        write(path, checkpoint)
+        if checkpoint.place.iteration > 100 * SAMPLES:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pipeline, "write_checkpoint", interrupted)
+        begun = command(*words, "r.npz", "--iterations", str(iterations), "--interval", "160")
+    assert begun[0] == 130
+    assert f"after {iterations} iterations" in done(*words, "r.npz", "--resume")
+    done(*words, "s.npz", "--iterations", str(iterations), "--interval", "160")
+    assert arrays("r.npz")["alpha"].tobytes() == arrays("s.npz")["alpha"].tobytes()
+
+
 def test_more_iterations_go_on_although_the_cache_would_now_be_chosen_otherwise():
     words = (
         "solve", "F", "--task", "svm-l1", "--kernel", "rbf,sigma=0.1", "--tolerance", "0", "--out", "r.npz",

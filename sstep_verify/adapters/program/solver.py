@@ -26,6 +26,7 @@ from sstep_verify.adapters.program.witness import (
     read_panels,
     read_places,
     read_witness,
+    witness_names,
     witness_variables,
 )
 from sstep_verify.errors import (
@@ -44,9 +45,6 @@ from sstep_verify.ranks import SlowError
 from sstep_verify.trajectory import Trajectory, Witnessed
 
 ESCAPED = "processes that had left its process group were still running when it had ended, and were ended"
-
-WITNESS_FILES = ("witness-{}.txt", "place-{}.txt", "received-{}.bin", "seconds-{}.txt")
-"""Names of what the witness writes, by rank."""
 
 ANY = 0
 """Stands for every s."""
@@ -177,7 +175,8 @@ class ProgramSolver:
                 drawn = request.blocks() if left.drawn is None else left.drawn
                 left = replace(left, panels=read_panels(folder, request, drawn, described.conventions.rows))
             fingerprints = self._of_each_rank(folder, taken)
-            if others := room.others({*ours, *self._read_names(places)}):
+            witnessed = witness_names(folder) if self._program.witness else set()
+            if others := room.others({*ours, *self._read_names(places), *witnessed}):
                 self.remarks[f"it left what nobody reads or judges: {others}"] = None
         except OSError as error:
             if error.errno in MACHINE:
@@ -214,10 +213,8 @@ class ProgramSolver:
         """Names of all files that a run may leave and that are read."""
         ranks = range(self._ranks)
         numbers = ["log", "trace", "final", "indices", *(f"rank-{rank}" for rank in ranks)]
-        seen = WITNESS_FILES if self._program.witness else ()
         return {
             *(f"{name}{end}" for name in numbers for end in (".bin", ".txt")),
-            *(name.format(rank) for name in seen for rank in ranks),
             COUNTS, PANEL, self.described.final.name(places) if self.described.final else "",
         }  # fmt: skip
 

@@ -46,6 +46,12 @@ def witness_variables(wrapper: str, nemesis: str, folder: Path) -> dict[str, str
     return {**loaded, WITNESS: str(folder), NEMESIS: nemesis}
 
 
+def witness_names(folder: Path) -> set[str]:
+    """Names of the interposer's own files in a folder, also of ranks that nobody asked for."""
+    own = re.compile(r"(?:witness|place|seconds)-\d+\.txt|received-\d+\.bin")
+    return {name for name in os.listdir(folder) if own.fullmatch(name)}
+
+
 def read_witness(folder: Path, ranks: int) -> tuple[dict[str, Traffic], np.ndarray]:
     """What the interposer left of a run that ended.
 

@@ -29,7 +29,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.files import MALFORMED_ARRAY, open_regular
 from sstep_verify.problems import Problem
 from sstep_verify.solver.settings import EXCHANGES
-from sstep_verify.solver.training.decisions import MACHINE, SINCE, TOLERANCE
+from sstep_verify.solver.training.decisions import CAP, MACHINE, SINCE, TOLERANCE
 from sstep_verify.solver.training.files import write_arrays
 from sstep_verify.solver.training.intervals import Place
 from sstep_verify.solver.training.monitor import Measured, Values
@@ -138,7 +138,7 @@ def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], 
     Raises InputError naming what differs, both values, and the way out.
     """
     for name in dict.fromkeys([*options, *found.options]):
-        if name in (MACHINE, TOLERANCE, SINCE):
+        if name in (MACHINE, TOLERANCE, SINCE, CAP):
             continue  # The first decides the last bits only, and the user is told; the others decide none.
         theirs, ours = found.options.get(name, "not set"), options.get(name, "not set")
         if theirs != ours:

@@ -32,6 +32,9 @@ MACHINE = "machine"
 TOLERANCE, SINCE = "tolerance", "tolerance since"
 """Words of the identity for the tolerance, and the iteration from which it holds: neither decides a bit."""
 
+CAP = "most iterations"
+"""Word of the identity for the iterations that were asked for: a run that goes on is to make as many."""
+
 MOVED = " | from iteration "
 """What stands, in the identity, before the machine that training moved to."""
 
@@ -163,6 +166,11 @@ def default_interval(samples: int, block: int, s: int, light: bool) -> int:
 def moved_to(machine: str, kept: str, iteration: int) -> str:
     """The machines of a run that goes on, from an iteration, with one made on those `kept`."""
     return kept if last_of(kept) == machine else f"{kept}{MOVED}{iteration} on {machine}"
+
+
+def most_iterations(settings: Settings, kept: Mapping[str, Any]) -> int | None:
+    """Iterations that are asked for, or were in the run to go on with; None if in neither."""
+    return _whole_number(kept, CAP) if settings.iterations is None else settings.iterations
 
 
 def tolerance_since(kept: Mapping[str, Any], tolerance: float, iteration: int) -> int:

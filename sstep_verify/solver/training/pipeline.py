@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,12 +36,14 @@ from sstep_verify.solver.training.checkpoint import (
     write_checkpoint,
 )
 from sstep_verify.solver.training.decisions import (
+    CAP,
     MACHINE,
     SINCE,
     TOLERANCE,
     decide,
     identity_of,
     last_of,
+    most_iterations,
     moved_to,
     schedule_of,
     tolerance_since,
@@ -153,12 +156,14 @@ def _begin(
     found = on_first_rank(communicator, checkpoint)
     given, given_options = on_first_rank(communicator, sequence)
     kept = found.options if found else given_options
+    if found:
+        settings = replace(settings, iterations=most_iterations(settings, found.options))
     stored = float(np.sum(samples.local.partition.loads))
     complete = decide(settings, problem.samples, ranks, kept, stored)
     machine = listed(communicator.kinds)
     identity: dict[str, Any] = {**identity_of(complete, ranks, machine)}
     place = found.place if found else None
-    identity |= {TOLERANCE: complete.tolerance, SINCE: 0}
+    identity |= {TOLERANCE: complete.tolerance, SINCE: 0, CAP: complete.iterations}
     if found is not None:
         on_first_rank(communicator, lambda: accept(found))
         machines = moved_to(machine, str(found.options.get(MACHINE, "")), found.place.iteration)

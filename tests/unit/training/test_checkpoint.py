@@ -25,7 +25,7 @@ from sstep_verify.solver.training.checkpoint import (
     write_arrays,
     write_checkpoint,
 )
-from sstep_verify.solver.training.decisions import MACHINE, SINCE, TOLERANCE, identity_of
+from sstep_verify.solver.training.decisions import CAP, MACHINE, SINCE, TOLERANCE, identity_of
 from sstep_verify.solver.training.intervals import Place
 from sstep_verify.solver.training.monitor import Measured, Values
 from sstep_verify.solver.training.schedule import Stretch
@@ -177,7 +177,7 @@ IDENTITY = {
     **identity_of(
         Settings(loss=Ridge(1.0), block=2, s="auto", largest_s=8, stream="epochs", bias=0.5), 3, "here"
     ),
-    TOLERANCE: 1e-6, SINCE: 0,
+    TOLERANCE: 1e-6, SINCE: 0, CAP: 500,
 }  # fmt: skip
 
 
@@ -187,7 +187,7 @@ def test_any_other_option_that_decides_bits_makes_another_run(tmp_path, name):
     refuse_other_run(tmp_path, kept, IDENTITY, KEPT.data)
     told = f"made with {name} = {IDENTITY[name]}, but this run has {name} = "
     for options in ({**IDENTITY, name: "other"}, {key: IDENTITY[key] for key in IDENTITY if key != name}):
-        decides = name not in (MACHINE, TOLERANCE, SINCE)
+        decides = name not in (MACHINE, TOLERANCE, SINCE, CAP)
         with pytest.raises(InputError, match=re.escape(told)) if decides else nullcontext():
             refuse_other_run(tmp_path, kept, options, KEPT.data)
 
