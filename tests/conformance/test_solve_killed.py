@@ -52,7 +52,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(folder, ranks, monkeypatch):
     monkeypatch.chdir(folder)
     code, _, err = command("solve", *LONG, "--out", "killed.npz")
     assert code == 2
-    assert "checkpoint: is there already; pass --resume to go on from it" in err
+    assert "checkpoint: is there already; pass --resume to continue from it" in err
     done = solve(folder, *LONG, "--out", "killed.npz", "--resume", ranks=ranks)
     assert done.returncode == 0, done.stderr
     begun = int(done.stderr.split("continues from iteration ")[1].split()[0])

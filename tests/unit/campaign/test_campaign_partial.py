@@ -90,7 +90,7 @@ def test_outcomes_of_another_campaign_are_refused_with_the_reason_and_stay(folde
     with pytest.raises(InputError, match=refused) as caught:
         folder.resumed(common, asked)
     # The command that made them brings no other version back.
-    assert ("Go on with the command" in str(caught.value)) == (CAMPAIGN in common)
+    assert ("Continue with the command" in str(caught.value)) == (CAMPAIGN in common)
     assert sorted(folder.path.iterdir()) == kept
     assert set(folder.resumed()) == set(DATA)
 
