@@ -36,6 +36,10 @@ WORST_STEP = "worst_step"
 FIRST_STEP = "first_wrong_step"
 """Key of a FAIL's evidence: measured value and bound of the first wrong step, where that is another one."""
 
+BY_INCREMENT = "steps_measured_by_increment"
+"""Key of a FAIL's evidence: which of the first wrong and the worst step are measured by the norm of their
+increment, which is longer than that of any correct step; no residual of such a step is compared."""
+
 MAINTAINED_WEIGHTS = "the maintained weights"
 """Item of the place where the weights that a window is made from are not finite, or are missing."""
 

@@ -45,6 +45,7 @@ from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
 from sstep_verify.specification import requirements_of
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import (
+    BY_INCREMENT,
     FIRST_STEP,
     WORST_STEP,
     Coverage,
@@ -168,7 +169,17 @@ def _judge_run(
         evidence[WORST_STEP] = worst
         if worst != finding.window.end:
             evidence[FIRST_STEP] = _first_wrong(judged, exact)
+        shown = {int(finding.window.end), int(worst)}
+        if longer := [step for step in sorted(shown) if _longer_than_any(judged, step - 1)]:
+            evidence[BY_INCREMENT] = longer
     return verdict_from(ID, case, s, replace(finding, signs=()), evidence=evidence, **fields)
+
+
+def _longer_than_any(judged: JudgedRun, iteration: int) -> bool:
+    """Whether the increment of a K-RR step is longer than that of any correct step, so has no residual."""
+    if judged.case.problem.is_svm or not np.isfinite(judged.step(iteration)[1]).all():
+        return False
+    return bool(np.isinf(judged.judge.step_bounds(judged.trajectory, iteration)).all())
 
 
 def _first_wrong(judged: JudgedRun, exact: Sequence[Finding]) -> dict[str, float]:

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from typing import cast
 
 from sstep_verify.errors import counted, visible
 from sstep_verify.meanings import meaning_of
 from sstep_verify.quantities import required_quantities
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import (
+    BY_INCREMENT,
     ESTIMATED,
     FIRST_STEP,
     MAINTAINED_WEIGHTS,
@@ -170,7 +172,7 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
         f"Relative to the optimum it is at most {over:.2g}; the tolerance is {tolerance:g}."
     ),
     NoteKind.FILLED: lambda *names: (
-        f"Taken from the request, not stated by the solver: {', '.join(names)}."
+        f"Taken from the request, not stated by the solver: {', '.join(map(_of_request, names))}."
     ),
     NoteKind.SEE: lambda check, s: "",  # The first line says it.
     NoteKind.DECIDES: lambda: (
@@ -395,7 +397,7 @@ def first_line(verdict: Verdict) -> str:
         return f"{where[:1].upper()}{where[1:]}{_beside(verdict)}. The largest difference is {off}."
     if verdict.place is not None and _is_of_another_value(verdict):
         return f"{where[:1].upper()}{where[1:]}{_beside(verdict)}. The measured error is {off}."
-    verb = "leaves a residual of" if verdict.bound_origin == RESIDUAL else "is off by"
+    verb = _verb(verdict, verdict.place.end if verdict.place else 0)
     return f"{where[:1].upper()}{where[1:]} {verb} {off}{_beside(verdict)}." if where else f"Off by {off}."
 
 
@@ -406,6 +408,13 @@ def _off(verdict: Verdict) -> str:
     if isinstance(first, dict):
         return f"{_size(first['measured'])}, allowed {_size(first['bound'])}"
     return f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}{said}"
+
+
+def _verb(verdict: Verdict, step: object) -> str:
+    """What was measured of a step, or of anything else that has one value."""
+    if step in cast(list, verdict.evidence.get(BY_INCREMENT, ())):
+        return "belongs to an increment of norm"
+    return "leaves a residual of" if verdict.bound_origin == RESIDUAL else "is off by"
 
 
 def _size(value: float | None) -> str:
@@ -421,8 +430,8 @@ def _largest(verdict: Verdict) -> str:
     """
     if FIRST_STEP not in verdict.evidence:
         return ""
-    verb = "leaves a residual of" if verdict.bound_origin == RESIDUAL else "is off by"
-    step = f"step {verdict.evidence[WORST_STEP]}, which {verb}"
+    number = verdict.evidence[WORST_STEP]
+    step = f"step {number}, which {_verb(verdict, number)}"
     return f"The largest ratio is that of {step} {verdict.measured:.3g}, allowed {verdict.bound:.3g}."
 
 
@@ -643,7 +652,14 @@ def term_why(why: str | None, largest: float | None) -> str:
     if why is None:
         return ""
     reason = Why(why)
+    if reason is Why.WITHIN_BOUND and largest == 0.0:
+        reason = Why.NO_EFFECT
     return TERM_WHY.get(reason, WHY[reason]).format(largest=math.inf if largest is None else largest)
+
+
+def _of_request(item: str | float) -> str:
+    """An item of a request in words."""
+    return str(item).replace("first a", "first alpha")
 
 
 def _note(note: Note) -> str:

@@ -16,6 +16,7 @@ from sstep_verify.checks.contract import ITEMS as CONTRACT_ITEMS
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.report import words
 from sstep_verify.verdict import (
+    BY_INCREMENT,
     FIRST_STEP,
     WORST_STEP,
     Coverage,
@@ -76,7 +77,8 @@ KINDS = {
         hints=(Hint(HintKind.AT_LIMITS), Hint(HintKind.PART_OF_RUN), Hint(HintKind.DECLARE_WEIGHTS)),
     ),
     "window-replay, passed in part": verdict(
-        "window-replay", PASS, place=Place(8, 16, 3), terms=(KERNEL, TAIL),
+        "window-replay", PASS, place=Place(8, 16, 3),
+        terms=(KERNEL, TAIL, replace(TAIL, why=Why.WITHIN_BOUND)),
         coverage=Coverage("window", 7, 38), bound_origin="bounds/window/ridge",
         notes=(Note(NoteKind.EVALUATED),),
     ),
@@ -106,6 +108,12 @@ KINDS = {
     "step-replay, residual elsewhere": verdict(
         "step-replay", FAIL, 0.79, 5e-15, place=STEP, diagnosed=True, bound_origin="bounds/step/residual",
         evidence={WORST_STEP: 4, FIRST_STEP: {"measured": None, "bound": 2e-14}},
+    ),
+    "step-replay, longer than any": verdict(
+        "step-replay", FAIL, 0.79, 5e-15, place=STEP, diagnosed=True, bound_origin="bounds/step/residual",
+        evidence={
+            WORST_STEP: 4, FIRST_STEP: {"measured": 1.12, "bound": 0.172}, BY_INCREMENT: [2],
+        },
     ),
     "step-replay, below the last digit": verdict(
         "step-replay", FAIL, 4e-17, 2e-17, place=replace(STEP, found=0.3, expected=0.3), diagnosed=True,
@@ -223,7 +231,7 @@ KINDS = {
     ),
     "contract, of a function": verdict(
         "contract", PASS, 0.0, 0.0, coverage=Coverage("run", 8, 8),
-        notes=(Note(NoteKind.FILLED, ("length", "s")),),
+        notes=(Note(NoteKind.FILLED, ("length", "s", "first a")),),
         terms=(Term("a stated length that is short", VACUOUS, math.inf, 5, 3, 0, why=Why.FILLED_IN),),
     ),
     "wrong by itself": verdict(
