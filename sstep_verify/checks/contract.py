@@ -39,7 +39,6 @@ from sstep_verify.checks.shared.signs import NO_LOG
 from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import Declaration
-from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import TYPES
@@ -195,7 +194,8 @@ def _unproved(case: Case, trajectory: Trajectory, asked: Asked, plain: bool) -> 
     if declared.panels and asked.panels and asked.iterations and not trajectory.panels:
         lacking.append("panels, declared and not exposed")
     if declared.weights:
-        lacking.append(f"the weights formed again after every {counted(declared.weights, 'window')}")
+        every = "window" if declared.weights == 1 else f"{declared.weights} windows"
+        lacking.append(f"the weights formed again after every {every}")
     if declared.exchange and plain:
         lacking += [f"count of {name}" for name in COUNTED if name not in trajectory.counters]
     return lacking

@@ -85,12 +85,15 @@ LARGEST = "metamorphic-exact"
 RESIDUAL = "bounds/step/residual"
 """Where the bound of a step is derived that is on its residual, not on its new value."""
 
+SCREEN = "bounds/screen"
+"""Where the bound of a window is derived that was not replayed."""
+
 SCREENED = "the judge's own steps of the window in float64"
 """What a window is compared with that was not replayed."""
 
 WHY = {
     Why.NO_STEPS: "There is nothing to judge: the run makes no iteration.",
-    Why.NOT_APPLICABLE: "Nothing was judged: the check does not apply to this problem and declaration.",
+    Why.NOT_APPLICABLE: "Nothing was judged: the check does not apply to this problem, solver and run.",
     Why.TOO_LARGE: "Not judged for its cost: a window holds more kernel entries than the limit allows.",
     Why.NO_BOUND: "No finite bound is derived: a block is too ill-conditioned, a sum too long, or a number "
     "too near the ends of the range.",
@@ -332,14 +335,21 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
     if evidence := [*filter(None, evidence)]:
         yield f"Evidence: {' '.join(evidence)}"
     if verdict.executed and verdict.check in COMPARED:
-        compared = SCREENED if verdict.bound_origin == "bounds/screen" else COMPARED[verdict.check]
-        yield f"Compared with: {compared}."
+        yield f"Compared with: {_compared(verdict)}."
     if verdict.coverage is not None:
         over = verdict.evidence.get("steps_over_bound", 0)
         exceed = f" {over} of these exceed{'s' * (over == 1)} the bound." if over else ""
         yield f"Coverage: {coverage(verdict.coverage)}{exceed}"
     if verdict.status is Status.PASS and (missing := not_tested(verdict.terms)):
         yield f"Not tested: {missing}."
+
+
+def _compared(verdict: Verdict) -> str:
+    """What the run was compared with."""
+    if verdict.bound_origin == SCREEN:
+        return SCREENED
+    gap = verdict.check == "optimum" and verdict.place is not None and verdict.place.item == "gap"
+    return "the exact gap of the final vector, enclosed" if gap else COMPARED[verdict.check]
 
 
 def _second_line(verdict: Verdict) -> Iterator[str]:
@@ -391,14 +401,29 @@ def first_line(verdict: Verdict) -> str:
         off = f"{off} (in the {NORM})"
     if verdict.check == "optimum" and where and math.isinf(verdict.measured):
         return f"{where[:1].upper()}{where[1:]} is of a size that the optimum does not have."
+    most = "at most " * _is_upper_end(verdict)
+    if verdict.check == "optimum" and verdict.status is Status.FAIL:
+        most = "at least "
     if verdict.check == "optimum":
-        return f"{where[:1].upper()}{where[1:]} is {off}." if where else f"Measured {off}."
+        return f"{where[:1].upper()}{where[1:]} is {most}{off}." if where else f"Measured {most}{off}."
     if verdict.check == LARGEST and _is_of_another_value(verdict):
         return f"{where[:1].upper()}{where[1:]}{_beside(verdict)}. The largest difference is {off}."
     if verdict.place is not None and _is_of_another_value(verdict):
         return f"{where[:1].upper()}{where[1:]}{_beside(verdict)}. The measured error is {off}."
     verb = _verb(verdict, verdict.place.end if verdict.place else 0)
-    return f"{where[:1].upper()}{where[1:]} {verb} {off}{_beside(verdict)}." if where else f"Off by {off}."
+    verb = f"{verb} {most}".strip()
+    return (
+        f"{where[:1].upper()}{where[1:]} {verb} {off}{_beside(verdict)}."
+        if where
+        else f"Off by {most}{off}."
+    )
+
+
+def _is_upper_end(verdict: Verdict) -> bool:
+    """Whether what was measured is the upper end of an enclosure, not the distance from a float64 value."""
+    by_judge = verdict.check == "step-replay" or verdict.bound_origin == SCREEN
+    counted = verdict.check == "message-count" or verdict.units in COUNTED
+    return verdict.status is Status.PASS and verdict.measured > 0.0 and not (by_judge or counted)
 
 
 def _off(verdict: Verdict) -> str:
@@ -459,7 +484,7 @@ def place(verdict: Verdict) -> str:
     if at is None:
         return ""
     named = _named(verdict, at)
-    passed = verdict.status is Status.PASS and at.expected is None and verdict.check in AT_ITS_PLACE
+    passed = verdict.status is Status.PASS and verdict.check in AT_ITS_PLACE
     if at.found is None or passed:
         return named
     return f"{named} = {_values(at)[0]}"
@@ -472,7 +497,8 @@ def _named(verdict: Verdict, at: Place) -> str:
 
 def _beside(verdict: Verdict) -> str:
     """What the value at the place was compared with; empty where that is the same number of float64."""
-    _, expected = _values(verdict.place) if verdict.place else ("", "")
+    passed = verdict.status is Status.PASS and verdict.check in AT_ITS_PLACE
+    _, expected = _values(verdict.place) if verdict.place and not passed else ("", "")
     return f" ({BESIDE.get(verdict.check, 'expected')}: {expected})" if expected else ""
 
 
