@@ -88,6 +88,8 @@ class Candidate:
         well (AT_LIMITS); or it would change what is right (PART_OF_RUN).
     part : tuple of int, optional
         How many wrong steps it reproduces, of how many tried, where it does not reproduce all.
+    everywhere : bool
+        Whether it may have been made in the whole run: it is not known to change what is right.
     """
 
     names: tuple[str, ...]
@@ -96,6 +98,7 @@ class Candidate:
     mutation: Mutation = NONE
     doubt: HintKind | None = None
     part: tuple[int, int] | None = None
+    everywhere: bool = True
 
     @property
     def solved(self) -> tuple[int, str]:

@@ -39,6 +39,8 @@ def diagnosis_of(task: str, causes: Sequence[Candidate], factors: Iterable[Facto
     The causes reproduce it, and each of the factors, on one quantity, explains every wrong step.
     """
     doubts = dict.fromkeys(cause.doubt for cause in causes if cause.doubt)
+    if causes and not any(cause.everywhere for cause in causes):
+        doubts[HintKind.PART_OF_RUN] = None
     shared = HintKind.AT_LIMITS in doubts
     ending = [Defect(one.names, None, requirements_of(task, one.names), shared, one.part) for one in causes]
     sized = [Defect((one.cause,), one.size, requirements_of(task, (one.name,)), shared) for one in factors]

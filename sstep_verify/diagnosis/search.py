@@ -69,7 +69,9 @@ def explanations(
     by_name = {candidate.names: candidate for candidate in reversed(explaining)}
     order = [*SOLVED_INSTEAD, *(name for candidate in explaining for name in candidate.names)]
     distinct = [
-        replace(candidate, doubt=doubt) for candidate in explaining if by_name[candidate.names] is candidate
+        replace(candidate, doubt=doubt, everywhere=bool(kept))
+        for candidate in explaining
+        if by_name[candidate.names] is candidate
     ]
     return sorted(distinct, key=lambda candidate: order.index(candidate.names[0]))
 

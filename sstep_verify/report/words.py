@@ -355,7 +355,8 @@ def _compared(verdict: Verdict) -> str:
 def _second_line(verdict: Verdict) -> Iterator[str]:
     """What reproduces a FAIL, and what it violates, where any of it is known."""
     if verdict.status is Status.FAIL:
-        known = cause(verdict.defects) if verdict.diagnosed or verdict.defects else ""
+        in_part = any(hint.kind is HintKind.PART_OF_RUN for hint in verdict.hints)
+        known = cause(verdict.defects, in_part=in_part) if verdict.diagnosed or verdict.defects else ""
         if words := " ".join(filter(None, (known, violated(verdict)))):
             yield words
 
@@ -600,8 +601,11 @@ _NAMED: dict[str, Callable[[Verdict, Place], str]] = {
 """How the place of a verdict is named, by check; `_alpha` for all others."""
 
 
-def cause(defects: tuple[Defect, ...]) -> str:
-    """The defects that reproduce a FAIL, the first three in words, each with its name."""
+def cause(defects: tuple[Defect, ...], *, in_part: bool = False) -> str:
+    """The defects that reproduce a FAIL, the first three in words, each with its name.
+
+    In a part of the run only, where each would change correct values.
+    """
     if not defects:
         return "No known defect reproduces it."
     shared = " Other defects may end there as well." if any(one.shared for one in defects) else ""
@@ -609,7 +613,8 @@ def cause(defects: tuple[Defect, ...]) -> str:
         of = "" if defects[0].part is None else f" of {_part(defects[0].part)}"
         return f"Cause{of}: {defect_in_words(defects[0])}.{shared}"
     several = "; ".join(map(_with_part, defects[:SHOWN]))
-    return f"{counted(len(defects), 'known defect')} reproduce it: {several}.{shared}"
+    what = "the faulty values only" if in_part else "it"
+    return f"{counted(len(defects), 'known defect')} reproduce {what}: {several}.{shared}"
 
 
 def defect_in_words(defect: Defect) -> str:

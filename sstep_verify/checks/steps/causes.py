@@ -75,9 +75,11 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     # A cause is not named again as a factor on the same quantity, such as one of 0.
     sized = [one for one in factors if not (names or any(one.holds(cause.mutation) for cause in ending))]
     mutations = [left_out(name) for name in names]
+    # What more steps would have shown than are wrong would have changed a correct one.
+    everywhere = [bool(judged.tested.seen[place] <= of) for place in places]
     missing = [
-        Candidate((one.name,), case.problem, mutation=one, part=part)
-        for one, part in zip(mutations, parts, strict=True)
+        Candidate((one.name,), case.problem, mutation=one, part=part, everywhere=whole)
+        for one, part, whole in zip(mutations, parts, everywhere, strict=True)
     ]
     # A step that was left out has its coordinate as it was.
     if svm and not found.none_moved:
@@ -87,6 +89,7 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     elif not found.over[0]:
         # All are at ends of the box; what is in the log is less than what follows of it.
         both = [*missing, *(cause for cause in ending if cause.names not in {one.names for one in missing})]
+        both = [one for one in both if one.everywhere] or both
         causes = [replace(cause, doubt=HintKind.AT_LIMITS) for cause in both]
     else:
         sure = [cause for cause in ending if not cause.doubt and cause.mutation.name not in _named(missing)]
