@@ -78,7 +78,7 @@ def read_expected(path: str | Path, known: Collection[str]) -> tuple[ExpectedFai
             raise InputError(f"{path}: {failure.id!r}, {failure.kind!r} stands twice")
         if failure.id not in known:
             meant = closest(failure.id, known)
-            raise InputError(f"{path}: {failure.id!r} names no case{meant}; remove it, or mend its id")
+            raise InputError(f"{path}: {failure.id!r} names no case{meant}; remove it, or fix its id")
     return failures
 
 

@@ -36,6 +36,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
 from sstep_verify.checks.shared.finding import Finding, Window, any_tried, decisive, promising, unbounded
@@ -55,6 +57,9 @@ from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Coverage, Hint, HintKind, Note, NoteKind, Place, Status, Verdict, Why
 
 ID = "window-replay"
+
+DRIFT = 2.0**-20
+"""Share of the largest alpha up to which an error may be drift; a hint depends on it, and no verdict."""
 
 SOURCES = ("data", SCREEN)
 """What windows are compared with: their exact replay from the data, or the float64 screen."""
@@ -182,7 +187,7 @@ def _judge_run(
         if not _tail_only(findings, judged):
             largest = replace(largest, signs=tuple(sign for sign in largest.signs if sign != TAIL))
         hints = *largest.hints, *hints_of_signs(largest.signs), *found.hints
-        if case.problem.kernel.linear and case.formulas.weights is None:
+        if case.problem.kernel.linear and case.formulas.weights is None and _small(largest, trajectory):
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
         fields |= {"defects": found.defects, "hints": hints}
         fields["diagnosed"] = case.diagnose and any_tried(findings)
@@ -223,6 +228,11 @@ def _judge_run(
         ),
         **fields,
     )
+
+
+def _small(finding: Finding, trajectory: Trajectory) -> bool:
+    """Whether an error is so small that it may be the drift of weights, which is rounding."""
+    return finding.measured <= DRIFT * float(np.abs(trajectory.final).max(initial=0.0))
 
 
 def _tail_only(findings: list[Finding], judged: Collection[int]) -> bool:

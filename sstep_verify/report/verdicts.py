@@ -49,9 +49,9 @@ class Failure:
     The causes are known defects that reproduce it, with how many wrong steps where that is not all. The
     requirement is that of the verdict that names them, else of the first. The readings are of a final
     vector. The requirement is `possible` where a reading or another defect may explain the failure as well.
-    Other checks fail too, and `tried` says whether known defects were compared with what failed;
-    `expected`, whether every verdict that failed was expected to. Where some were not, the failure is of
-    these, and `known` are the checks whose failures were expected.
+    The `label` says what the causes are. Other checks fail too, and `tried` says whether known defects were
+    compared with what failed; `expected`, whether every verdict that failed was expected to. Where some
+    were not, the failure is of these, and `known` are the checks whose failures were expected.
     """
 
     check: str
@@ -60,6 +60,7 @@ class Failure:
     readings: tuple[str, ...]
     requirement: str
     possible: bool
+    label: str
     cases: list[Case] = field(default_factory=list)
     others: dict[str, None] = field(default_factory=dict)
     tried: bool = False
@@ -72,8 +73,9 @@ class Failure:
         return any(case.of_runs for case in self.cases)
 
 
-_Alike = tuple[str, int, tuple[str, ...], tuple[str, ...], str, bool, bool]
-"""Check, s, causes, readings, requirement, whether that is a possibility only, whether it was expected."""
+_Alike = tuple[str, int, tuple[str, ...], tuple[str, ...], str, bool, str, bool]
+"""Check, s, causes, readings, requirement, whether that is a possibility only, what causes are called, and
+whether it was expected."""
 
 
 def failures(results: Results) -> list[Failure]:
@@ -91,7 +93,8 @@ def failures(results: Results) -> list[Failure]:
             named = next((one for one in here if causes_of(one) or readings_of(one)), here[0])
             expected = known.together(wrong) == EXPECTED
             told = causes_of(named), readings_of(named), named.get("requirement", ""), _possible(named)
-            key = here[0]["check"], s, *told, expected
+            label = _label(named)
+            key = here[0]["check"], s, *told, label, expected
             alike.setdefault(key, []).append((case, wrong))
     return [
         Failure(
@@ -101,13 +104,23 @@ def failures(results: Results) -> list[Failure]:
             readings,
             requirement,
             possible,
+            label,
             [case for case, _ in members],
             dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != check),
             any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == s),
             expected,
             dict.fromkeys(name for case, _ in members for name in foreseen[case.id]),
         )
-        for (check, s, causes, readings, requirement, possible, expected), members in alike.items()
+        for (
+            check,
+            s,
+            causes,
+            readings,
+            requirement,
+            possible,
+            label,
+            expected,
+        ), members in alike.items()
     ]
 
 
@@ -116,6 +129,15 @@ def _possible(verdict: dict) -> bool:
     shared = (one for one in verdict.get("defects", ()) if one.get("shared"))
     named = any(verdict.get("requirement") in one["requirements"] for one in shared)
     return named or bool(readings_of(verdict))
+
+
+def _label(verdict: dict) -> str:
+    """What the known defects of a failure are: the cause, or some that reproduce it, or its values only."""
+    hints = {hint["kind"] for hint in verdict.get("hints", ())}
+    if HintKind.PART_OF_RUN in hints:
+        return "Known defects that reproduce the faulty values only"
+    one = len(verdict.get("defects", ())) == 1 and HintKind.AT_LIMITS not in hints
+    return "Cause" if one else "Known defects that reproduce it"
 
 
 def causes_of(verdict: dict) -> tuple[str, ...]:

@@ -537,7 +537,9 @@ def _step(verdict: Verdict, at: Place) -> str:
 
 def _window(verdict: Verdict, at: Place) -> str:
     entry = (at.item or "alpha") if at.coordinate is None else f"alpha[{at.coordinate}]"
-    return f"{_run(at)}window of iterations {at.begin + 1}..{at.end}: {entry}"
+    first = at.begin + 1
+    made = f"iteration {first}" if first == at.end else f"iterations {first}..{at.end}"
+    return f"{_run(at)}window of {made}: {entry}"
 
 
 def _run(at: Place) -> str:
@@ -604,17 +606,19 @@ _NAMED: dict[str, Callable[[Verdict, Place], str]] = {
 def cause(defects: tuple[Defect, ...], *, in_part: bool = False) -> str:
     """The defects that reproduce a FAIL, the first three in words, each with its name.
 
-    In a part of the run only, where each would change correct values.
+    In a part of the run only, where each would change correct values. It is called the cause where it is
+    the only one, in the whole run, and nothing else is known to end there.
     """
     if not defects:
         return "No known defect reproduces it."
     shared = " Other defects may end there as well." if any(one.shared for one in defects) else ""
-    if len(defects) == 1:
+    if len(defects) == 1 and not (shared or in_part):
         of = "" if defects[0].part is None else f" of {_part(defects[0].part)}"
-        return f"Cause{of}: {defect_in_words(defects[0])}.{shared}"
+        return f"Cause{of}: {defect_in_words(defects[0])}."
     several = "; ".join(map(_with_part, defects[:SHOWN]))
     what = "the faulty values only" if in_part else "it"
-    return f"{counted(len(defects), 'known defect')} reproduce {what}: {several}.{shared}"
+    reproduce = f"reproduce{'s' * (len(defects) == 1)} {what}"
+    return f"{counted(len(defects), 'known defect')} {reproduce}: {several}.{shared}"
 
 
 def defect_in_words(defect: Defect) -> str:
