@@ -107,7 +107,7 @@ def _sections(value) -> list[str]:
 def _item(item) -> str:
     text = " ".join(item.description.split()).replace("``", "`")
     name, kind = getattr(item, "name", ""), str(item.annotation or "")
-    head = " ".join(filter(None, (f"`{name}`" if name else "", f"({kind})" if name and kind else kind)))
+    head = " ".join(filter(None, (f"`{name}`" if name else "", f"(`{kind}`)" if name and kind else kind)))
     return f"- {head}: {text}" if text else f"- {head}"
 
 

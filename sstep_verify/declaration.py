@@ -51,33 +51,33 @@ KNOWN = {
 
 @dataclass(frozen=True)
 class Exchange:
-    """What the ranks of a solver communicate, for counting; m is the number of samples.
+    """Declare what the ranks of a solver communicate, so that it can be counted.
 
-    All kinds but gram and per-window have a set-up for the RBF kernel by norm expansion: one collective
-    reduces the m squared norms. Formulas: docs/costs.md.
+    m is the number of samples. All kinds but gram and per-window have a set-up for the RBF kernel by norm
+    expansion: one collective reduces the m squared norms. Formulas: docs/costs.md.
 
     Parameters
     ----------
     kind : str
-        One of these. allreduce: the m words of every distinct column of a window, one collective a window.
-        support: of these words only those of samples where a is not 0 as the window before begins, or that
-        one of the two draws. reduce-scatter: the words of allreduce and those of gram, a collective each.
-        gram (linear kernel): c^2 + c words for c distinct columns. column-cache: as allreduce, of the
-        columns that are not kept. kept-gram: all m columns once. per-window: one collective a window beside
-        those of a set-up that is not known; words are not judged.
+        The communication scheme. ``allreduce`` sends the m words of every distinct column of a window, in
+        one collective. ``support`` sends only those of samples with a nonzero alpha, or drawn in this
+        window or the one before. ``reduce-scatter`` has the words of allreduce and of gram, a collective
+        each. ``gram`` (linear kernel) sends c^2 + c words for c distinct columns. ``column-cache`` is
+        allreduce for the columns that are not kept. ``kept-gram`` sends all m columns once. ``per-window``
+        is one collective a window after an unknown set-up, and its words are not checked.
     rows : int
-        Of kept-gram, rows of the Gram matrix that one collective reduces, >= 0; 0 for all of them.
+        For kept-gram: rows of the Gram matrix that one collective reduces, >= 0; 0 for all of them.
     words : int
-        Of column-cache, words of kernel rows that are kept from window to window, m a row, >= 0.
+        For column-cache: words of kernel rows that are kept from window to window, m a row, >= 0.
     trailer : int
-        Words beside these in every reduction, >= 0, such as a status by which ranks fail together; of
-        reduce-scatter in the second of a window. The default, 0, is what the paper sends.
+        Further words in every reduction, >= 0, such as a status by which ranks fail together. For
+        reduce-scatter they are in the second reduction of a window. The default, 0, is what the paper
+        sends.
 
     Raises
     ------
     InputError
-        If the kind is unknown, a count is no whole number or negative, or one is given with a kind that
-        has none.
+        If the kind is unknown, a count is negative or no whole number, or the kind has no such count.
 
     Examples
     --------
@@ -108,60 +108,58 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a solver says it is; the bounds are computed for exactly this.
+    """Declare how a solver computes; the bounds are computed for exactly this.
 
-    What it leaves open a solver may do in any way, for bounds take the worst: sum in any order, sum the
-    increments of a coordinate before they multiply a kernel entry or not, raise to a degree by
-    multiplication or pow, take a squared distance below 0 as 0 or not. That exp and pow err by at most
-    `LIBRARY_ULPS` units in the last place is assumed.
+    Everything else a solver may do in any way, because the bounds take the worst case. It may sum in any
+    order, and sum the increments of a coordinate before or after the product with a kernel entry. It may
+    raise to a degree by multiplication or pow, and take a squared distance below 0 as 0 or not. One thing
+    is assumed: exp and pow err by at most `LIBRARY_ULPS` units in the last place.
 
     Parameters
     ----------
     name : str
         Name for tables and messages.
     precision : {"float32", "float64"}
-        Arithmetic of the recurrence; it fixes the unit roundoff u. In float32 data, targets and parameters
-        are rounded to it, to nearest, before anything is computed.
+        Arithmetic of the recurrence. In float32, data, targets and parameters are first rounded to it, to
+        nearest.
     update : {"in-place", "added", "frozen"}
-        How a step changes a. in-place: the new value itself is stored (K-SVM), so that a clipped
-        coordinate sits on the box exactly. added: the increment ``theta = (new value) - a_i`` is formed
-        and added, ``a_i += theta``, as Algorithm 1 is printed; the sum rounds. frozen: a is kept at the
-        window's start and the increments are summed (the paper's Algorithms 2 and 4). K-RR has no new
-        value but an increment: in-place and added are the same there, ``a_B += D``.
+        How a step changes alpha. ``in-place`` stores the new value itself (K-SVM), so that a clipped
+        coordinate is exactly on its limit. ``added`` forms the increment and adds it, ``a_i += theta``, as
+        Algorithm 1 is printed; the sum rounds. ``frozen`` keeps alpha of the window's start and sums the
+        increments (the paper's Algorithms 2 and 4). For K-RR, ``in-place`` and ``added`` are the same:
+        ``a_B += D``.
     products : {"any", "rows"}
-        How the products of kernel rows with a are formed, which matters for the linear kernel. rows: from
-        kernel entries, ``sum_l K_il a_l``. any: that, or ``A (A' a)`` from the samples, with w = A'a formed
-        anew from a in every window (for a w that is maintained from window to window see `weights`).
+        How the products of kernel rows with alpha are formed; this matters for the linear kernel. ``rows``
+        uses kernel entries, ``sum_l K_il a_l``. ``any`` allows also ``A (A' a)``, with ``w = A'a`` formed
+        again in every window. For a maintained w see `weights`.
     rbf : {"norm-expansion", "difference"}
         How squared distances are formed.
     factorisation : {"cholesky", "ldl", "lu", "orthogonal"}
-        How the block systems of K-RR are solved: Cholesky; elimination in rows without pivoting
-        (LDL', whether or not it makes use of the symmetry); LU with partial pivoting, as
-        ``numpy.linalg.solve`` does; orthogonal transformations, as in QR, SVD, least squares
-        (``numpy.linalg.lstsq``), an eigendecomposition or ``numpy.linalg.pinv``.
+        How the block systems of K-RR are solved. ``ldl`` is elimination in rows without pivoting, with or
+        without use of the symmetry. ``lu`` has partial pivoting, as ``numpy.linalg.solve``. ``orthogonal``
+        is any method by orthogonal transformations. Among these are QR, SVD, an eigendecomposition,
+        ``numpy.linalg.lstsq`` and ``numpy.linalg.pinv``.
     panels : bool
-        Whether a run that is asked for it exposes the kernel entries it used in its windows
-        (``Trajectory.panels``): whole rows, or of a solver that has none the entries among the window's own
-        coordinates (``Panel.among``).
+        Whether a run exposes the kernel entries of its windows if asked (``Trajectory.panels``). These are
+        whole rows, or the entries among the window's own coordinates (``Panel.among``).
     log : bool
-        Whether a run that is asked for it writes down the new value of each drawn coordinate
-        (``Trajectory.log``). The function of a `CallableSolver` then gets an array for it as its fifth
-        argument.
+        Whether a run writes down the new value of each drawn coordinate if asked (``Trajectory.log``). The
+        function of a `CallableSolver` then gets an array for it as its fifth argument.
     exchange : Exchange, optional
-        What is communicated, for counting. None, the default, if it is not declared.
+        What is communicated; None, the default, if it is not declared.
     ranks : int
         Number of processes, >= 1.
     weights : int, optional
-        Says that the weights ``w = A'(y a)`` (K-SVM) or ``w = A'a`` (K-RR) of the linear kernel are
-        maintained from window to window, that steps are made from them, and that they are recorded
-        (``Trajectory.weights``): the number of windows after which w is formed again from a, before it is
-        recorded, 0 for never. None, the default, if w is not maintained. After every increment w gets the
-        increment's products with the sample, each of them added in turn. A solver that maintains anything
-        else, such as its gradient, declares nothing. The sizes in a bound are the largest that alpha had so
-        far, which such a vector was rounded beside. How often it was rounded is not counted: its drift over
-        a long run is not bounded.
+        For a solver that maintains ``w = A'(y a)`` (K-SVM) or ``w = A'a`` (K-RR) of the linear kernel from
+        window to window, and steps from it. It is the number of windows after which w is formed again from
+        alpha, 0 for never; None, the default, if w is not maintained. If both happen at a window's end, w
+        is recorded (``Trajectory.weights``) after it is formed again. After every increment, w gets its
+        products with the sample, added in turn. A solver that maintains anything else, such as its
+        gradient, declares nothing. The bounds then take the largest size that alpha had so far. They do not
+        count how often such a vector was rounded, so its drift over a long run is not bounded.
     level : {0, 1, 2, 3}
-        0 final a; 1 takes index stream and a0; 2 per-window trace; 3 communication counts.
+        What a run shows. ``0`` is its final alpha, and with ``1`` it also takes index stream and start.
+        ``2`` adds alpha at window ends, and ``3`` counts of its communication.
     options : dict
         Further options that a reader of the report should see; nothing is derived from them.
 
@@ -169,6 +167,12 @@ class Declaration:
     ------
     InputError
         If a field that chooses between derivations holds an unknown value, or a count is negative.
+
+    Examples
+    --------
+    >>> from sstep_verify import Declaration
+    >>> Declaration("mine", precision="float32", update="added", log=True).precision
+    'float32'
     """
 
     name: str

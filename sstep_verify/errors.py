@@ -31,11 +31,28 @@ TOO_SMALL_TOLERANCE = 3
 
 
 class SstepVerifyError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error that this package raises on purpose.
+
+    Examples
+    --------
+    >>> from sstep_verify import InputError, SstepVerifyError
+    >>> issubclass(InputError, SstepVerifyError)
+    True
+    """
 
 
 class InputError(SstepVerifyError, ValueError):
-    """A value, a file or an option handed in by the user cannot be used; exit code 2."""
+    """Say that a value, a file or an option cannot be used; exit code 2.
+
+    Examples
+    --------
+    >>> from sstep_verify import Hinge, InputError
+    >>> try:
+    ...     Hinge(C=-1.0)
+    ... except InputError as error:
+    ...     print("C" in str(error))
+    True
+    """
 
 
 class UnwritableError(InputError):
@@ -43,7 +60,14 @@ class UnwritableError(InputError):
 
 
 class DataError(InputError):
-    """A data file is malformed or unsuitable; the message names file, line and value."""
+    """Say that a data file is malformed or unsuitable; the message names file, line and value.
+
+    Examples
+    --------
+    >>> from sstep_verify import DataError, InputError
+    >>> issubclass(DataError, InputError)
+    True
+    """
 
 
 class LineError(DataError):
@@ -58,7 +82,14 @@ class LineError(DataError):
 
 
 class FailedError(SstepVerifyError, AssertionError):
-    """A solver under test failed, or nothing could be said of it; the message holds every reason."""
+    """Say that a solver failed, or that nothing was decided; the message holds every reason.
+
+    Examples
+    --------
+    >>> from sstep_verify import FailedError
+    >>> issubclass(FailedError, AssertionError)
+    True
+    """
 
 
 class RefusedError(InputError):
@@ -122,7 +153,14 @@ class NotMadeError(SstepVerifyError, RuntimeError):
 
 
 class MissingExtraError(SstepVerifyError, ImportError):
-    """A package that lives in an optional extra is not installed; the message names the extra."""
+    """Say that a package of an optional extra is not installed; the message names the extra.
+
+    Examples
+    --------
+    >>> from sstep_verify import MissingExtraError
+    >>> issubclass(MissingExtraError, ImportError)
+    True
+    """
 
 
 class OracleDisagreementError(SstepVerifyError, ArithmeticError):

@@ -36,16 +36,15 @@ def judge(
     checks: Sequence[str] = (),
     oracle: str = "arb",
 ) -> list[Verdict]:
-    """Judge a solver on one problem.
+    """Check a solver on one problem and return the verdicts.
 
-    The runs that the checks need are made one after another in this process, and no others; nothing is
-    written to disk.
+    The solver runs in this process, only as often as the checks need, and nothing is written to disk.
 
     Parameters
     ----------
     solver : Solver
-        What is judged: a `CallableSolver` around a function, or any object with a `declaration` and a
-        method `run`. The bounds are computed for exactly what its `Declaration` says.
+        A `CallableSolver` around your function, or any object with a `declaration` and a method `run`.
+        The bounds are computed for exactly what its `Declaration` says.
     problem : Problem
         What it solves.
     stream : IndexStream
@@ -55,28 +54,38 @@ def judge(
     iterations : int, optional
         Iterations of the run; the whole stream if absent.
     checks : sequence of str, optional
-        Ids of checks, as ``sstep-verify explain`` lists them. If absent: step-replay for a solver that
-        logs its steps, up to 2^25 coordinates in all; trajectory for one of level 0; window-replay
-        otherwise, with residual-gap where weights are declared. The check contract always comes first.
+        Ids of checks; ``sstep-verify explain`` lists them. `contract` always runs first. By default one
+        more check runs. It is ``step-replay`` if the solver logs its steps, up to 2^25 coordinates in all.
+        It is ``trajectory`` if its level is 0, and ``window-replay`` otherwise. If weights are declared,
+        ``residual-gap`` runs with it.
     oracle : {"arb", "mpmath"}
-        What computes exact values: balls of Arb, which enclose them, or mpmath, which evaluates them at
-        two precisions (docs/verdicts.md), of at most 200 samples.
+        What computes exact values. Balls of Arb enclose them. mpmath evaluates them at two precisions, for
+        at most 200 samples (docs/verdicts.md).
 
     Returns
     -------
     list of Verdict
-        The verdict of the check contract, then those of the others. A check that judges no run of such a
-        solver, or none of this size, is VACUOUS. If a run broke its request there is only the FAIL of
-        contract, since nothing else can be said of such a run. Its reason names what was broken. The solver
-        raised an error, or returned no `Trajectory`, a vector of another shape or a value that is not
-        finite. Or it changed its inputs, which a plain function cannot, since it gets copies. Or it changed
-        what all code of this process shares, such as a function of NumPy or the recursion limit.
+        The verdict of `contract`, then those of the others. A check that does not apply to this solver, or
+        to a run of this size, is VACUOUS. If a run was not the requested one, there is only the FAIL of
+        `contract`, and its reason names the item. Possible items are an error that the solver raised, no
+        `Trajectory`, another shape, and a value that is not finite. It also fails if the solver changed its
+        inputs, or what all code of this process shares, such as a function of NumPy.
 
     Raises
     ------
     InputError
-        If problem or stream is of another type, a check, s, the oracle or the number of iterations cannot
-        be used, the solver has no `declaration` or `run`, or it refuses the input (``RefusedError``).
+        If an argument is of another type or cannot be used, if the solver has no `declaration` or `run`,
+        or if it rejects the input (``RefusedError``).
+
+    Examples
+    --------
+    >>> from sstep_verify import Hinge, IndexStream, LinearKernel, Problem, ReferenceSolver, judge
+    >>> data = [[1.0, 0.5], [0.5, 1.0], [1.5, 0.0], [0.0, 2.0]]
+    >>> problem = Problem("small", data, [1, -1, 1, -1], LinearKernel(), Hinge(C=1.0))
+    >>> stream = IndexStream("uniform", samples=4, block=1, length=20, seed=0)
+    >>> verdict = judge(ReferenceSolver(), problem, stream, s=4)[-1]
+    >>> print(verdict.check, verdict.status)
+    step-replay PASS
     """
     # Constants of what is imported here are computed on the way.
     restore_with_warning("before a judgement")

@@ -24,7 +24,7 @@ Observer = Callable[[int, np.ndarray], bool]
 
 @dataclass(frozen=True, eq=False)
 class RunRequest:
-    """One run: H iterations of the stream from `start`, in windows of s.
+    """Ask for one run: H iterations of the stream from `start`, in windows of s.
 
     Parameters
     ----------
@@ -41,15 +41,14 @@ class RunRequest:
     initial : ndarray, shape (m,), optional
         Start vector (a0); zeros if absent.
     record : tuple of int
-        Iterations, counted from this run's beginning, at which a is kept and the observer called.
-        Each must be a window end (a multiple of s, or the last iteration); 0 and the last are
-        always kept.
+        Iterations, counted from this run's beginning, at which alpha is kept and the observer is called.
+        Each must be a window end: a multiple of s, or the last iteration. 0 and the last are always kept.
     variant : str
-        Name of the solver's variant to use, such as one that makes runs as a user does; the solver under
-        test itself if empty. Whoever makes the runs chooses the solver by it; a solver ignores it.
+        Name of the solver's variant to use, such as one that makes runs as a user does; empty for the
+        solver under test. A solver ignores it.
     expose_panels : bool
-        Keep the kernel rows used in every window whose two ends are recorded (c x m words each), or
-        what is declared of them.
+        Keep the kernel rows of every window whose two ends are recorded (c x m words each), or the declared
+        part of them.
     log : bool
         Keep the new value of each drawn coordinate (H x b words).
 
@@ -57,6 +56,15 @@ class RunRequest:
     ------
     InputError
         If s < 1, iterations < 0, the stream is too short, or a recorded iteration is no window end.
+
+    Examples
+    --------
+    >>> from sstep_verify import Hinge, IndexStream, LinearKernel, Problem, RunRequest
+    >>> data = [[1.0, 0.5], [0.5, 1.0], [1.5, 0.0], [0.0, 2.0]]
+    >>> problem = Problem("small", data, [1, -1, 1, -1], LinearKernel(), Hinge(C=1.0))
+    >>> stream = IndexStream("uniform", samples=4, block=1, length=20, seed=0)
+    >>> RunRequest(problem, stream, s=8, iterations=20, record=(8,)).stops
+    [0, 8, 20]
     """
 
     problem: Problem
@@ -113,7 +121,7 @@ class RunRequest:
         return np.zeros(self.problem.samples) if self.initial is None else np.asarray(self.initial)
 
     def blocks(self, begin: int = 0, end: int | None = None) -> np.ndarray:
-        """Coordinates drawn by iterations begin..end-1 of this run, by default all, int64, (k, b)."""
+        """Return the coordinates of iterations begin..end-1 of this run, by default all, int64, (k, b)."""
         last = self.iterations if end is None else end
         return self.stream.blocks(self.start + begin, self.start + last)
 
@@ -125,12 +133,19 @@ class RunRequest:
 
 @runtime_checkable
 class Solver(Protocol):
-    """Anything that maps a request to a trajectory; it never grades itself."""
+    """Describe what every solver has: it maps a request to a trajectory, and never grades itself.
+
+    Examples
+    --------
+    >>> from sstep_verify import ReferenceSolver, Solver
+    >>> isinstance(ReferenceSolver(), Solver)
+    True
+    """
 
     declaration: Declaration
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
-        """Make the run; call `observe` at every recorded iteration."""
+        """Make the run, and call `observe` at every recorded iteration."""
         ...
 
 

@@ -196,7 +196,7 @@ class Witnessed:
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """The recorded states of one run.
+    """Hold what one run recorded.
 
     Parameters
     ----------
@@ -207,55 +207,64 @@ class Trajectory:
     iterations : ndarray of int64, shape (k,)
         Recorded iterations, ascending, counted from the run's beginning; the first is 0.
     alphas : ndarray, shape (k, m)
-        The dual vector a at those iterations.
+        The dual vector alpha at those iterations.
     counters : dict
         Counts made by the run: windows, panel columns, collectives, words.
     timers : dict
         Seconds per phase.
     stopped : {"iterations", "observer", "tolerance", "stagnation", "precision", "given", "raised"}
-        Whether all iterations were made, the observer ended the run, or the solver's own rule did,
-        because its tolerance was reached, because its precision attains no more, or because that cannot
-        show so small a tolerance; or that a was handed over, see `GIVEN`, or an error raised, see `RAISED`.
+        Why the run ended. ``iterations``: all were made. ``observer``: the observer ended it.
+        ``tolerance``: it was reached. ``stagnation``: the precision attains no more. ``precision``: it
+        cannot show so small a tolerance. ``given``: nothing was run. ``raised``: the solver raised an
+        error.
     panels : mapping of int to Panel
-        Kernel rows used, by the iteration at which their window begins; asked for by
+        Kernel rows used, by the iteration at which their window begins; requested by
         ``RunRequest.expose_panels``.
     claims : mapping of str to Claim
-        What the solver reports about its last a: objective (what is minimised), primal, dual, gap,
-        residual (2-norm of ``y - M a``), iterations; limits of a value, see `AT_MOST`; and what it measured
-        at recorded iterations, see `RELATIVE`.
+        Numbers that the solver reports about its final alpha. Names are objective (what is minimised),
+        primal, dual, gap, residual (2-norm of ``y - M a``) and iterations. Further names are limits of a
+        value (`AT_MOST`), and what it measured at recorded iterations (`RELATIVE`).
     weights : ndarray, shape (k, n), optional
-        The weights that the solver maintains beside a, at the recorded iterations (linear kernel:
-        ``A'(y a)`` of a K-SVM, ``A'a`` of a K-RR); of a solver that declares them.
+        The weights that the solver maintains in addition to alpha, at the recorded iterations. They are
+        ``A'(y a)`` for a K-SVM and ``A'a`` for a K-RR, with a linear kernel and if declared.
     fingerprints : mapping of int to tuple of str
-        Per recorded iteration, the `problems.problem.fingerprint` of a on each rank.
+        For each recorded iteration, the `problems.problem.fingerprint` of alpha on each rank.
     log : ndarray, shape (H, b), optional
-        The value that each step left in the coordinates it drew, in the order of the index stream; asked
-        for by ``RunRequest.log``. From the first a it gives a before every step, also inside a window.
+        The value that each step left in the coordinates it drew, in the order of the index stream;
+        requested by ``RunRequest.log``. With alpha at the start it gives alpha before every step, also in a
+        window.
     rounding : ndarray, shape (k, m), optional
-        Largest error of writing each recorded value of a down, such as 5e-7 for six printed decimals.
+        Largest error of writing down each recorded value, such as 5e-7 for six printed decimals.
     received : ndarray of uint64, shape (P, c), optional
-        Digests of what each rank received in each of c collectives that give all ranks the same numbers, as
-        a witness saw it; 0 where it could not look.
+        Digests, from the MPI interposer, of what each rank received in c collectives that give all ranks
+        the same numbers. They are 0 where it could not look.
     seen : Witnessed, optional
-        What a witness saw of its communication; a solver leaves it empty.
+        Communication that the MPI interposer counted; a solver leaves it empty.
     known : ndarray of bool, shape (m,), optional
-        Coordinates whose values were written down; the others stand as 0 in `alphas` and are unknown, but
-        for the first a. All are known if absent.
+        Coordinates whose values were written down; all if absent. The others are 0 in `alphas`, and unknown
+        after the start.
     drawn : ndarray of int64, shape (H, b), optional
-        Coordinates that the run says it drew, of a solver that does not take them.
+        Coordinates that the run says it drew, for a solver that does not take them.
     filled : tuple of str
-        Items of the check contract, such as length, that whoever recorded the run took from the request:
-        the solver states none of them, so they are no evidence on it.
+        Items of the check contract, such as length, that an adapter took from the request. The solver
+        states none of them, so they are no evidence.
     returned : str
-        Type of the numbers in which the solver returned its a, where that was converted for `alphas`; empty
-        if these are as they came.
+        Type of the numbers that the solver returned, if they were converted for `alphas`; else empty.
     altered : tuple of str
-        What it left of the floating-point environment that is not as IEEE arithmetic has it by default, on
-        any of its ranks, in the words of `sstep_verify.floating_point`; read again by whoever had it
-        made.
+        What the run changed of IEEE arithmetic's default environment, on any rank, in the words of
+        `sstep_verify.floating_point`. It is read again by the code that makes the run.
     asked, raised : Asked, Raised, optional
-        What the run was asked for, and the error that ended it, see `sstep_verify.runs.make_run`; a
-        solver leaves both empty.
+        What the run was asked for, and the error that ended it (`sstep_verify.runs.make_run`); a solver
+        leaves both empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sstep_verify import Trajectory
+    >>> alphas = np.array([[0.0, 0.0], [0.5, 0.0]])
+    >>> run = Trajectory(s=4, start=0, iterations=np.array([0, 4]), alphas=alphas)
+    >>> run.final.tolist(), run.length
+    ([0.5, 0.0], 4)
     """
 
     s: int
@@ -293,17 +302,17 @@ class Trajectory:
         return int(last) if np.isfinite(last) else 0
 
     def at(self, iteration: int) -> np.ndarray:
-        """The dual vector at a recorded iteration, shape (m,).
+        """Return alpha at a recorded iteration, shape (m,).
 
         Raises
         ------
         KeyError
-            If a was not recorded there.
+            If alpha was not recorded there.
         """
         return self.alphas[self._place(iteration)]
 
     def weights_at(self, iteration: int) -> np.ndarray | None:
-        """The maintained weights at a recorded iteration; None if they were not recorded."""
+        """Return the maintained weights at a recorded iteration; None if they were not recorded."""
         return None if self.weights is None else self.weights[self._place(iteration)]
 
     def rounding_at(self, iteration: int) -> np.ndarray | None:

@@ -9,7 +9,14 @@ import msgspec
 
 
 class Status(StrEnum):
-    """Four outcomes; a campaign is not green after FAIL, INCONCLUSIVE or a VACUOUS case not tolerated."""
+    """Name the outcome of a check; a campaign tolerates no FAIL or INCONCLUSIVE, and VACUOUS where named.
+
+    Examples
+    --------
+    >>> from sstep_verify import Status
+    >>> Status("PASS") is Status.PASS, Status.FAIL == "FAIL"
+    (True, True)
+    """
 
     PASS = "PASS"
     FAIL = "FAIL"
@@ -367,27 +374,41 @@ class Hint:
 
 @dataclass(frozen=True)
 class Term:
-    """What one term of the recurrence contributed to a check, and how small an error showed.
+    """Say how well a check tested one quantity of a step.
 
     Parameters
     ----------
     name : str
-        Quantity of a step (`sstep_verify.quantities`), or the name of a check's own planted defect.
+        Quantity of a step (`sstep_verify.quantities`), or the name of the defect that the check injects.
     status : Status
-        PASS if leaving the quantity out would have been seen in at least one comparison, else VACUOUS.
+        PASS if at least one comparison would have detected that the quantity is left out, else VACUOUS.
     detection_limit : float
-        Relative error of the quantity that was certain to show, whether too large or too small by it. Of
-        steps also every larger one: from it on the effect is twice the bound (`SEEN`). Of windows it was
-        tried with both signs, and no other was. Infinite where no error was certain to show, or none was
-        tried but leaving it out, and of a check's own planted defect, which has one size.
-    planned, decided, seen : int
-        Comparisons in which the quantity was to be looked at, those that ended in PASS or FAIL, and
-        those that would have shown it left out: its exact effect exceeds twice the bound. Of a check's own
-        planted defect those that are known to show it, which may be the one that shows it most.
+        Relative error of the quantity, of either sign, that was certain to show. For steps every larger
+        error shows too, because its effect is at least twice the bound (`SEEN`). For windows only this
+        error was tried, with both signs. Infinite if no error was certain to show, or if only leaving the
+        quantity out was tried. Infinite also for a defect that the check injects, which has one size.
+    planned : int
+        Comparisons that were to examine the quantity.
+    decided : int
+        Those of them that ended in PASS or FAIL.
+    seen : int
+        Those that would have detected that it is left out: its exact effect exceeds twice the bound. For a
+        defect that the check injects, those that are known to show it.
     why : Why, optional
-        Why the term is vacuous; absent where the quantity was tested.
+        Why the quantity was not tested; absent if it was.
     largest : float
         Largest effect over the bound that leaving it out was certain to have in a decided comparison.
+
+    Examples
+    --------
+    >>> from sstep_verify import Hinge, IndexStream, LinearKernel, Problem, ReferenceSolver, judge
+    >>> data = [[1.0, 0.5], [0.5, 1.0], [1.5, 0.0], [0.0, 2.0]]
+    >>> problem = Problem("small", data, [1, -1, 1, -1], LinearKernel(), Hinge(C=1.0))
+    >>> stream = IndexStream("uniform", samples=4, block=1, length=20, seed=0)
+    >>> verdict = judge(ReferenceSolver(), problem, stream, s=4)[-1]
+    >>> correction = next(term for term in verdict.terms if term.name == "kernel-correction")
+    >>> print(correction.status, correction.detection_limit < 1e-12)
+    PASS True
     """
 
     name: str
@@ -402,7 +423,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One claim about one case.
+    """Record the outcome of one check on one case.
 
     Parameters
     ----------
@@ -417,8 +438,7 @@ class Verdict:
     status : Status
         The outcome.
     ratio : float
-        measured / bound of the comparison that the status rests on, the largest of such; FAIL only if
-        above 1.
+        measured / bound of the comparison that decides the status; above 1 only for a FAIL.
     measured, bound : float
         Both values of that comparison, in `units`.
     units : str
@@ -426,26 +446,26 @@ class Verdict:
     planned, executed : int
         Comparisons planned and made.
     terms : tuple of Term
-        One record per term of the recurrence.
+        One record for each quantity of a step.
     replay : str
         Command that makes this verdict again.
     evidence : dict
         Further values for the report.
     bound_origin : str
-        Module in which the bound is derived, such as ``bounds/window/svm``; empty for an exact comparison.
-        ``checks/short/runs`` makes an estimate, of two runs that both leave the exact trajectory.
+        Module that derives the bound, such as ``bounds/window/svm``; empty for an exact comparison.
+        ``checks/short/runs`` is an estimate, for two runs that both leave the exact trajectory.
     why : Why, optional
         Why nothing is decided; absent for PASS and FAIL.
     place : Place, optional
-        Where it points: the first wrong step of a failed log, else what decided it.
+        Where it points: the first faulty step of a failed log, else what decided it.
     defects : tuple of Defect
-        Known defects that reproduce a FAIL within its bound; empty where none does.
+        Known defects that reproduce a FAIL within its bound; empty if none does.
     diagnosed : bool
-        Whether known defects were looked for.
+        Whether known defects were tried.
     requirement : str
-        Number of the one requirement that a FAIL violates; empty where the defects violate different ones.
+        Number of the one requirement that a FAIL violates; empty if the defects violate different ones.
     coverage : Coverage, optional
-        How much was looked at.
+        How much was examined.
     violations : tuple of Violation
         Items of the contract that runs broke.
     raised : tuple of RunError
@@ -453,7 +473,17 @@ class Verdict:
     notes : tuple of Note
         Facts about the verdict, whatever its status.
     hints : tuple of Hint
-        What to look at after a FAIL.
+        What to inspect after a FAIL.
+
+    Examples
+    --------
+    >>> from sstep_verify import Hinge, IndexStream, LinearKernel, Problem, ReferenceSolver, judge
+    >>> data = [[1.0, 0.5], [0.5, 1.0], [1.5, 0.0], [0.0, 2.0]]
+    >>> problem = Problem("small", data, [1, -1, 1, -1], LinearKernel(), Hinge(C=1.0))
+    >>> stream = IndexStream("uniform", samples=4, block=1, length=20, seed=0)
+    >>> verdict = judge(ReferenceSolver(), problem, stream, s=4)[-1]
+    >>> verdict.coverage
+    Coverage(unit='step', judged=20, of=20, flagged=0, replayed=0)
     """
 
     check: str
@@ -499,7 +529,7 @@ class Verdict:
         return (self.requirement,) if self.requirement else tuple(several)
 
     def as_dict(self) -> dict:
-        """Plain values for JSON, with the reason for readers; infinite or undefined numbers become None."""
+        """Return plain values for JSON, with the reason; infinite or undefined numbers become None."""
         values = msgspec.json.decode(msgspec.json.encode(self, enc_hook=lambda value: value.tolist()))
         return {**values, "reason": self.reason}
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a solver was found to be.
+    """Hold the result of `verify`.
 
     Parameters
     ----------
@@ -33,6 +33,13 @@ class Report:
         The whole document: cases, verdicts, runs.
     folder : Path or None
         Where it was written; None if nowhere.
+
+    Examples
+    --------
+    >>> from sstep_verify import ReferenceSolver, verify
+    >>> report = verify(ReferenceSolver(), "smoke", tasks=["svm-l1"], kernels=["linear"])
+    >>> report.passed, report.failures
+    (True, [])
     """
 
     results: Results
@@ -50,12 +57,12 @@ class Report:
         return [verdict for verdict in verdicts if verdict["status"] in ("FAIL", "INCONCLUSIVE")]
 
     def raise_for_failures(self) -> None:
-        """Raise unless the report is one of success.
+        """Raise an error unless the report is one of success.
 
         Raises
         ------
         FailedError
-            With the headline, and the reason of every verdict that failed or stayed open.
+            With the summary line, and the reason of every verdict that failed or stayed open.
         """
         if not self.passed:
             words = "{status} {case}, {check}, s = {s}: {reason}"
@@ -109,14 +116,13 @@ def verify(
     Parameters
     ----------
     solver : Solver or str
-        A solver, ``module:object``, or the path of a program file (docs/adapters.md). A solver runs in
-        this process, and may take as long as it does: one that hangs or ends the process does so to the
-        caller too. One given as ``module:object`` runs in a process of its own, 600 s a run at most: a
-        run that takes longer, or ends that process, is not judged, but one that crashes or raises is a
-        FAIL. A script calls this under ``if __name__ == "__main__":`` then, as that process imports it.
+        A solver, ``module:object``, or the path of a program file (docs/adapters.md). A solver object runs
+        in this process, without a time limit. ``module:object`` runs in a process of its own, for at most
+        600 s a run; ``docs/exchange.md`` says what a crash means. A script must then call this under
+        ``if __name__ == "__main__":``, because that process imports it.
     profile : {"smoke", "ci", "nightly", "deep"}
-        Problems: every task and kernel once; every task and kernel on 24 problems of up to 275 samples;
-        campaign embedded; 100 problems of six shapes.
+        Problems. ``smoke`` has every task and kernel once, ``ci`` 24 problems of up to 275 samples.
+        ``nightly`` has those of campaign embedded, and ``deep`` 100 problems of six shapes.
     s : sequence of int
         Iterations per window; those of the profile if empty.
     ranks : sequence of int
@@ -130,14 +136,14 @@ def verify(
     only : str
         Run only the cases whose id this selects, as ``--only`` does.
     seed : int, optional
-        Seed from which one or two further s a problem are drawn, where `s` is empty. Of smoke and ci any
-        but 0, the default, also draws sizes and parameters anew. The replay commands of the report hold it.
+        Seed from which one or two further s of each problem are drawn, if `s` is empty. For smoke and ci,
+        any seed but 0, the default, also draws sizes and parameters. The replay commands contain it.
     oracle : {"arb", "mpmath"}
         What computes exact values, as of `judge`; mpmath judges problems of at most 200 samples.
     out : str or Path, optional
         Folder of the report, with artefacts of what fails; written nowhere if absent.
     keep_runs : bool
-        Whether the runs are kept beside the report, so that it can be made again without the solver.
+        Whether the runs are kept with the report, so that it can be made again without the solver.
 
     Returns
     -------
@@ -147,6 +153,12 @@ def verify(
     ------
     InputError
         If nothing of the profile is left, or the solver, a name or the folder cannot be used.
+
+    Examples
+    --------
+    >>> from sstep_verify import ReferenceSolver, verify
+    >>> verify(ReferenceSolver(), "smoke", s=[4], tasks=["krr"], kernels=["rbf"]).passed
+    True
     """
     from sstep_verify.campaign.profile import SEED, Selection, with_oracle
     from sstep_verify.report.write import check_destination
@@ -211,10 +223,10 @@ def parametrize_with_checks(
     xfails: str | Path | None = None,
     time_limit: float | None = None,
 ) -> Any:
-    """A pytest decorator: one test for each solver, problem of a profile, and check.
+    """Decorate a pytest function: one test for each solver, problem of a profile, and check.
 
-    The test takes ``solver`` and ``check``, and calls ``check(solver)``, which raises `FailedError`. Where
-    the check compares nothing the test is skipped. A problem is run once, by the first of its tests.
+    The test takes ``solver`` and ``check``, and calls ``check(solver)``, which raises `FailedError`. If
+    the check compares nothing, the test is skipped. A problem is run once, by the first of its tests.
 
     Parameters
     ----------
@@ -233,6 +245,15 @@ def parametrize_with_checks(
         where the failure is met no more.
     time_limit : float, optional
         Seconds that a problem may take, its runs and all its checks; past them its tests fail.
+
+    Examples
+    --------
+    >>> from sstep_verify import ReferenceSolver, parametrize_with_checks
+    >>> @parametrize_with_checks([ReferenceSolver()], tasks=["svm-l1"], kernels=["linear"])
+    ... def test_my_solver(solver, check):
+    ...     check(solver)
+    >>> [mark.name for mark in test_my_solver.pytestmark]
+    ['parametrize']
     """
     import pytest
 

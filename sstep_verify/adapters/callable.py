@@ -135,38 +135,53 @@ is declared; the arguments are described at `CallableSolver`."""
 
 
 class CallableSolver:
-    """A solver of level L1 made of one Python function that returns its final a, and fills a log if it can.
+    """Wrap a Python function that returns its final alpha, and fills a log if it can.
 
-    With ``Declaration(log=True)`` every step is judged, from what the function writes down of it. Without,
-    a window of such a solver is what lies between its results for H = ks and for H = (k+1)s. Every
-    recorded iteration costs a run from the start vector, and the function must give the same result for
-    the same arguments. A window within a run is best judged where a longer run has, at the end of each
-    window, the bits of a shorter one. A function that forms the kernel rows of the whole run in one matrix
-    product has others by rounding; such windows are judged from the beginning of the run, by wider bounds.
+    With ``Declaration(log=True)`` every step is checked, from the log that the function writes. Without a
+    log, a window lies between the results for H = ks and for H = (k+1)s. Every recorded iteration then
+    costs a run from the start vector, and the function must give the same result for the same arguments.
+    A window is best checked if a longer run has the bits of a shorter one at the end of each window. A
+    function that forms all kernel rows in one matrix product rounds them otherwise. Its windows are checked
+    from the beginning of the run, by wider bounds.
 
-    No time limit is set here. `judge`, and `verify` of an object, wait for as long as the function takes.
-    As ``module:object``, in ``sstep-verify check`` and `verify`, a run is ended after 600 s; another limit
-    is the key ``time_limit`` of a family in a campaign file (docs/campaigns.md).
+    `judge`, and `verify` of an object, set no time limit. ``module:object``, in ``sstep-verify check`` and
+    `verify`, may take 600 s a run, or the ``time_limit`` of a campaign file (docs/campaigns.md).
 
     Parameters
     ----------
     function : callable
-        ``function(problem, blocks, s, a0)``, or ``function(problem, blocks, s, a0, log)`` where
-        `declaration` declares a log. It makes the iterations whose blocks are the rows of `blocks`
-        (int64, shape (H, b); b = 1 for a K-SVM) from `a0` (shape (m,)) and returns a, shape (m,).
-        `log` is an array of float64, shape (H, b), handed out full of NaN: into ``log[k, j]`` the function
-        writes the value of a that iteration k, counted from 0 in every call, left in coordinate
-        ``blocks[k, j]``, for each of the H iterations from the first, also where the value did not
-        change. It is the new value and not the increment, exactly as a then holds it. `blocks`, `a0` and
-        `log` are arrays of its own in every call. ``problem.data`` may be a `csr_array`; ``problem.dense``
-        is an array of all values in any case.
+        ``function(problem, blocks, s, a0)``, or ``function(problem, blocks, s, a0, log)`` if a log is
+        declared. It makes one iteration for each row of `blocks` (int64, shape H x b; b = 1 for a K-SVM).
+        It begins from `a0`, and returns alpha, both of shape (m,). `log` is a float64 array of shape (H,
+        b), full of NaN. The function writes into ``log[k, j]`` the value that iteration k, counted from 0
+        in every call, left in coordinate ``blocks[k, j]``. It writes the new value, not the increment, for
+        every iteration, even if nothing changed. Every call gets arrays of its own. ``problem.data`` may be
+        a `csr_array`; ``problem.dense`` is always an array of all values.
     declaration : Declaration
-        What the function is; the bounds are computed for exactly this. Its level is lowered to 1.
+        How the function computes; the bounds are computed for exactly this. Its level is lowered to 1.
 
     Raises
     ------
     InputError
         If `function` is not callable, or takes a log and none is declared, or the reverse.
+
+    Examples
+    --------
+    A classical solver of a linear K-SVM-L1; a window of any s has the same steps.
+
+    >>> from sstep_verify import CallableSolver, Declaration, judge
+    >>> from sstep_verify import Hinge, IndexStream, LinearKernel, Problem
+    >>> def mine(problem, blocks, s, a0, log):
+    ...     signed, C, alpha = problem.dense * problem.targets[:, None], problem.loss.C, a0.copy()
+    ...     for k, (i,) in enumerate(blocks):
+    ...         gradient = signed[i] @ (signed.T @ alpha) - 1
+    ...         alpha[i] = log[k, 0] = min(max(alpha[i] - gradient / (signed[i] @ signed[i]), 0), C)
+    ...     return alpha
+    >>> data = [[1.0, 0.5], [0.5, 1.0], [1.5, 0.0], [0.0, 2.0]]
+    >>> problem = Problem("small", data, [1, -1, 1, -1], LinearKernel(), Hinge(C=1.0))
+    >>> stream = IndexStream("uniform", samples=4, block=1, length=20, seed=0)
+    >>> print(judge(CallableSolver(mine, Declaration("mine", log=True)), problem, stream, s=1)[-1].status)
+    PASS
     """
 
     def __init__(self, function: Function, declaration: Declaration):
@@ -178,7 +193,7 @@ class CallableSolver:
 
     @adapter
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
-        """Call the function once per recorded iteration; `observe` is called there and may end it.
+        """Call the function for each recorded iteration; `observe` is called there and may end the run.
 
         Raises
         ------

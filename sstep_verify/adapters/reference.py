@@ -36,17 +36,16 @@ class SingularBlockError(InputError, SingularSystemError):
 
 
 class ReferenceSolver:
-    """The algorithms of the paper, line for line, in floating point; written to be read, not fast.
+    """Run the algorithms of the paper, line for line, in floating point; written to be read, not fast.
 
     Parameters
     ----------
     precision : {"float32", "float64"}
-        Type of every number. In float32, data, targets, parameters and the start vector are rounded
-        to it first; the recorded states then are float64 arrays of float32 numbers. No state is rounded
-        on its way out.
+        Type of every number. In float32, data, targets, parameters and the start vector are first rounded
+        to it. Recorded states are float64 arrays of float32 numbers; no state is rounded on its way out.
     form : {"sstep", "classical"}
-        Algorithms 2 and 4, with a frozen over a window; or Algorithms 1 and 3, which know no windows,
-        so that s only says where the states are recorded.
+        ``sstep`` runs Algorithms 2 and 4, with alpha frozen over a window. ``classical`` runs Algorithms 1
+        and 3, which have no windows; s then only says where the states are recorded.
 
     Raises
     ------
@@ -56,6 +55,14 @@ class ReferenceSolver:
     Notes
     -----
     Kernel columns are kept from one run to the next of the same problem.
+
+    Examples
+    --------
+    >>> from sstep_verify import Hinge, IndexStream, LinearKernel, Problem, ReferenceSolver, RunRequest
+    >>> problem = Problem("small", [[1.0, 0.0], [0.0, 2.0]], [1, -1], LinearKernel(), Hinge(C=1.0))
+    >>> stream = IndexStream("cyclic", samples=2, block=1, length=4)
+    >>> ReferenceSolver().run(RunRequest(problem, stream, s=2, iterations=4)).final.tolist()
+    [1.0, 0.25]
     """
 
     def __init__(self, precision: str = "float64", form: str = "sstep"):

@@ -111,7 +111,14 @@ def register(kind: Described) -> Described:
 @register
 @dataclass(frozen=True)
 class LinearKernel(Kernel):
-    """``K(x, z) = <x, z>``."""
+    """Describe the kernel ``K(x, z) = <x, z>``.
+
+    Examples
+    --------
+    >>> from sstep_verify import LinearKernel
+    >>> LinearKernel()
+    LinearKernel()
+    """
 
     name: ClassVar[str] = "linear"
     linear: ClassVar[bool] = True
@@ -132,7 +139,7 @@ class LinearKernel(Kernel):
 @register
 @dataclass(frozen=True)
 class PolynomialKernel(Kernel):
-    """``K(x, z) = (offset + <x, z>)**degree``.
+    """Describe the kernel ``K(x, z) = (offset + <x, z>)**degree``.
 
     Parameters
     ----------
@@ -145,6 +152,12 @@ class PolynomialKernel(Kernel):
     ------
     InputError
         If the degree is not an integer in that range or the offset is not a finite number >= 0.
+
+    Examples
+    --------
+    >>> from sstep_verify import PolynomialKernel
+    >>> PolynomialKernel(degree=2, offset=1.0)
+    PolynomialKernel(degree=2, offset=1.0)
     """
 
     degree: int = 3
@@ -187,7 +200,7 @@ class PolynomialKernel(Kernel):
 @register
 @dataclass(frozen=True)
 class RBFKernel(Kernel):
-    """``K(x, z) = exp(-sigma ||x - z||^2)``.
+    """Describe the kernel ``K(x, z) = exp(-sigma ||x - z||^2)``.
 
     Parameters
     ----------
@@ -198,6 +211,12 @@ class RBFKernel(Kernel):
     ------
     InputError
         If sigma is not a finite number > 0.
+
+    Examples
+    --------
+    >>> from sstep_verify import RBFKernel
+    >>> RBFKernel(sigma=0.5)
+    RBFKernel(sigma=0.5)
     """
 
     sigma: float = 1.0

@@ -114,12 +114,18 @@ class BoxedLoss:
 
 @dataclass(frozen=True)
 class Hinge(BoxedLoss):
-    """Hinge loss of K-SVM-L1: ``min 1/2 a'Qa - 1'a`` over ``0 <= a <= C``.
+    """Describe the hinge loss of K-SVM-L1: ``min 1/2 a'Qa - 1'a`` over ``0 <= a <= C``.
 
     Parameters
     ----------
     C : float
         Penalty, > 0; the box is [0, C] and the diagonal shift is 0.
+
+    Examples
+    --------
+    >>> from sstep_verify import Hinge
+    >>> Hinge(C=10.0).upper
+    10.0
     """
 
     task: ClassVar[str] = "svm-l1"
@@ -128,12 +134,18 @@ class Hinge(BoxedLoss):
 
 @dataclass(frozen=True)
 class SquaredHinge(BoxedLoss):
-    """Squared hinge loss of K-SVM-L2: ``min 1/2 a'(Q + I/(2C))a - 1'a`` over ``a >= 0``.
+    """Describe the squared hinge loss of K-SVM-L2: ``min 1/2 a'(Q + I/(2C))a - 1'a`` over ``a >= 0``.
 
     Parameters
     ----------
     C : float
         Penalty, > 0; the box is [0, infinity) and the diagonal shift is 1/(2C).
+
+    Examples
+    --------
+    >>> from sstep_verify import SquaredHinge
+    >>> SquaredHinge(C=10.0).upper
+    inf
     """
 
     task: ClassVar[str] = "svm-l2"
@@ -168,12 +180,18 @@ class SquaredHinge(BoxedLoss):
 
 @dataclass(frozen=True)
 class Ridge:
-    """Squared loss of K-RR: ``(K/penalty + m I) a = y``.
+    """Describe the squared loss of K-RR: ``(K/penalty + m I) a = y``.
 
     Parameters
     ----------
     penalty : float
         Regularisation (lambda), > 0.
+
+    Examples
+    --------
+    >>> from sstep_verify import Ridge
+    >>> Ridge(penalty=0.1)
+    Ridge(penalty=0.1)
     """
 
     penalty: float = 1.0

@@ -23,7 +23,7 @@ DENSE_GIB = 16.0
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One kernel learning problem, in the canonical dual form.
+    """Hold one kernel learning problem, in the canonical dual form.
 
     Parameters
     ----------
@@ -43,6 +43,14 @@ class Problem:
     InputError
         If something is of another type, shapes disagree, a value is no finite number, or the labels of a
         K-SVM are not -1 and +1.
+
+    Examples
+    --------
+    >>> from sstep_verify import Problem, RBFKernel, Ridge
+    >>> data = [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]
+    >>> problem = Problem("small", data, [0.5, -1.0, 2.0], RBFKernel(), Ridge())
+    >>> problem.samples, problem.features
+    (3, 2)
     """
 
     name: str

@@ -18,17 +18,19 @@ KINDS = ("uniform", "cyclic", "epochs", "file", "logged", *draws.GENERATORS)
 
 @dataclass(frozen=True)
 class IndexStream:
-    """A sequence of `length` blocks of `block` coordinates out of `samples`.
+    """Hold the coordinates that a run draws: `length` blocks of `block` coordinates out of `samples`.
 
-    Those of one block are distinct, unless they are drawn with `replacement`.
+    They are the same for every solver, every s and every rank. Coordinates of one block are distinct,
+    unless they are drawn with `replacement`.
 
     Parameters
     ----------
     kind : str
-        uniform: each block drawn without replacement, blocks independent; cyclic: 0, 1, 2, ...;
-        epochs: a fresh permutation per pass, cut into blocks (a rest shorter than a block is
-        dropped); file: read from `path`; logged: what a program says that it drew, unknown before it ran;
-        glibc-rand, numpy-mt19937, numpy-pcg64, mt19937: as programs draw, see `problems.draws`.
+        ``uniform`` draws each block independently, without replacement. ``cyclic`` counts up from 0.
+        ``epochs`` cuts a new permutation for each pass into blocks, and drops a rest shorter than a block.
+        ``file`` reads `path`. ``logged`` is what a program says that it drew, unknown before it ran.
+        Programs draw by ``glibc-rand``, ``numpy-mt19937``, ``numpy-pcg64`` or ``mt19937``
+        (`problems.draws`).
     samples : int
         Number of coordinates (m).
     block : int
@@ -36,24 +38,30 @@ class IndexStream:
     length : int
         Number of blocks (H).
     seed : int
-        Seed of NumPy's PCG64 generator, or of that which the kind names (0..2^32-1).
+        Seed of NumPy's PCG64 generator, or of the generator that the kind names (0..2^32-1).
     path : str
         For kind "file": an ``.npy`` array or a text file with one block of indices, from 0, a line.
     relabel : int, optional
-        Seed of a renumbering of the samples: the same samples are drawn, under the numbers that
-        `relabelling` gives them.
+        Seed of a renumbering of the samples: the same samples are drawn, under other numbers.
     replacement : bool
-        Of the kinds that programs draw, of a file and of a log: whether a block may hold a coordinate
-        several times. S-2.5 of the specification says what its step is.
+        Whether a block may hold a coordinate several times; for files, logs, and the kinds that programs
+        draw. S-2.5 of the specification says what its step is.
     drawn : str
         For kind "logged": the blocks, once they are known, see `logged_stream`.
 
     Raises
     ------
     InputError
-        If the kind is unknown, b is not in 1..m, length or a seed is out of range, or the file or the
-        log cannot be read, has too few blocks, or holds an index out of range, or one repeated in its
-        block without `replacement`.
+        If the kind is unknown, b is not in 1..m, or length or a seed is out of range. Also if a file or log
+        cannot be read, has too few blocks, or holds an index out of range or repeated without
+        `replacement`.
+
+    Examples
+    --------
+    >>> from sstep_verify import IndexStream
+    >>> stream = IndexStream("cyclic", samples=3, block=2, length=3)
+    >>> stream.blocks(0, 3).tolist()
+    [[0, 1], [2, 0], [1, 2]]
     """
 
     kind: str
@@ -115,7 +123,7 @@ class IndexStream:
         return self.kind != "logged" or bool(self.drawn) or not self.length
 
     def blocks(self, begin: int, end: int) -> np.ndarray:
-        """Blocks begin..end-1, int64, shape (end - begin, b), read-only.
+        """Return blocks begin..end-1, int64, shape (end - begin, b), read-only.
 
         Raises
         ------

@@ -215,7 +215,7 @@ class Run:
 
 
 class ProductionSolver:
-    """s-step DCD (K-SVM-L1, K-SVM-L2) and s-step BDCD (K-RR), float64; s = 1 is the classical method.
+    """Run s-step DCD (K-SVM-L1, K-SVM-L2) and s-step BDCD (K-RR) in float64; s = 1 is the classical method.
 
     Parameters
     ----------
@@ -227,12 +227,20 @@ class ProductionSolver:
     Attributes
     ----------
     columns : slice or ndarray or None
-        Features that this rank took of the data of the last run; None where it took them as they are.
+        Features that this rank took of the data of the last run; None if it took all of them.
 
     Raises
     ------
     InputError
         If an option is unusable.
+
+    Examples
+    --------
+    >>> from sstep_verify import Hinge, IndexStream, LinearKernel, Problem, ProductionSolver, RunRequest
+    >>> problem = Problem("small", [[1.0, 0.0], [0.0, 2.0]], [1, -1], LinearKernel(), Hinge(C=1.0))
+    >>> stream = IndexStream("cyclic", samples=2, block=1, length=4)
+    >>> ProductionSolver().run(RunRequest(problem, stream, s=2, iterations=4)).final.tolist()
+    [1.0, 0.25]
     """
 
     def __init__(self, communicator: Communicator | None = None, **options: Any):
@@ -246,7 +254,7 @@ class ProductionSolver:
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Make the run; `observe` is called at every recorded iteration and may end it.
 
-        On several ranks it is called on each, and the run ends where any of them says so.
+        On several ranks it is called on each, and the run ends if any of them ends it.
 
         Raises
         ------
