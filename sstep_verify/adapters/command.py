@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from sstep_verify.adapters.callable import observed
 from sstep_verify.adapters.measuring import require_measurements, used_at
+from sstep_verify.adapters.printed import features_read, require_printed, require_printed_windows
 from sstep_verify.adapters.scheduled import due_windows, require_counts
 from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.adapters.written import (
@@ -71,8 +72,9 @@ class CommandSolver(TrainingSolver):
     are predicted twice; its counters are what the command prints. Its step log, and the a of iterations
     between, are those of the same training in this process, which ends in the same bits; there are none
     where the command tunes s. It takes no a0. What the files, and the lines that are printed, say twice
-    must agree (`written`). Where s is tuned, the windows that are counted are those of the sequence in the
-    result (`scheduled`). Where there is a step log, what measurements form follows from it (`measuring`).
+    must agree (`written`, `printed`). Where s is tuned, the windows that are counted are those of the
+    sequence in the result (`scheduled`). Where there is a step log, what measurements form follows from it
+    (`measuring`).
 
     `resumed` ends the first half early, and goes on from its checkpoint, and it must refuse to go on with
     another seed; not `predicts`, it predicts no samples. `auto` leaves exchange, cache and,
@@ -141,6 +143,7 @@ class CommandSolver(TrainingSolver):
             given = given_options(request, self.settings(request), self._ranks, self._auto, self._bias)
             require_agreement(request.problem, room, given, said, code)
             history = history_of(room / "result")
+        self._require_lines(request.problem, result, said)
         if made.counters:
             require_seconds(said, self._ranks, taken)
         if self._ranks > 1 and not self._bias:
@@ -156,6 +159,17 @@ class CommandSolver(TrainingSolver):
             require_measurements(request.problem, own, used, [*history.values()], said)
         passed = {RELATIVE.format(k): Claim(history[k]) for k in made.iterations.tolist()}
         return observed(replace(made, claims={**made.claims, **passed}), request, observe, self.run)
+
+    def _require_lines(self, problem: Problem, result: bytes, said: str) -> None:
+        """ConductError where lines on sizes, kept rows or windows are not those of problem and result."""
+        own = problem if self._auto else replace(problem, name="samples")
+        data = problem.data[:, :-1] if self._bias else problem.data
+        features = data.shape[1] if self._auto else features_read(data)
+        with np.load(io.BytesIO(result), allow_pickle=False) as file:
+            options = json.loads(str(file["options"]))
+            require_printed(own, features + bool(self._bias), options, said)
+            if self._settings.tuned:
+                require_printed_windows(_stretches(file), said)
 
     def _require_schedule(self, request: RunRequest, made: Trajectory, result: bytes) -> None:
         """ConductError where a command made other windows than those of its sequence, or drew otherwise.
