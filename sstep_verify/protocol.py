@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -180,10 +181,16 @@ def adapter(run: Function) -> Function:
 def called(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call code that is a solver's own, in the state of errors and warnings of whoever has it judged.
 
-    An error below this frame is the solver's, see `is_of_solver`.
+    An error below this frame is the solver's, see `is_of_solver`. A process that the code forked, and let
+    come back here, ends: the judgement would go on in both.
     """
-    with state_of_caller():
-        return function(*arguments)
+    process = os.getpid()
+    try:
+        with state_of_caller():
+            return function(*arguments)
+    finally:
+        if os.getpid() != process:
+            os._exit(0)
 
 
 def is_of_solver(error: BaseException) -> bool:
