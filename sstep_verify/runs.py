@@ -19,6 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from sstep_verify.errors import (
+    FULL,
     InputError,
     MissingExtraError,
     NotMadeError,
@@ -26,6 +27,7 @@ from sstep_verify.errors import (
     RefusedError,
     ResultError,
     RunError,
+    machine_error,
 )
 from sstep_verify.floating_point import own_state, restore, restore_with_warning
 from sstep_verify.problems import Problem
@@ -46,8 +48,8 @@ MODULES: tuple[ModuleType, ...] = (builtins, math, os, np, np.linalg, scipy.lina
 
 LIMIT = "the recursion limit"
 
-FRAMES = 3
-"""Frames of a solver's own files that are kept of an error."""
+FRAMES, LONGEST = 3, 1000
+"""Frames of a solver's own files that are kept of an error, and characters of what it says."""
 
 OURS = (os.path.join(os.path.realpath(os.path.dirname(__file__)), ""),)
 """Folder of this package, whose files are no solver's own."""
@@ -59,6 +61,20 @@ INSTALLED = tuple(
 """Folders of installed code: a solver's own only where nothing else is, for it may be installed itself."""
 
 
+def _storable(text: str) -> str:
+    """A text that every file can hold: what is no character is escaped, and what is long is cut."""
+    return text[:LONGEST].encode("utf-8", "backslashreplace").decode()
+
+
+def _said(error: BaseException) -> str:
+    """The first line of what an error says; an error of a solver may fail to say anything."""
+    try:
+        said = str(error)
+    except Exception as another:
+        return f"its text cannot be formed ({type(another).__name__})"
+    return _storable(said.splitlines()[0]) if said else ""
+
+
 def _frames(error: BaseException) -> tuple[str, ...]:
     """The innermost frames of the solver's own files, without folders."""
     frames = [
@@ -68,7 +84,7 @@ def _frames(error: BaseException) -> tuple[str, ...]:
     ]
     others = [(path, words) for path, words in frames if not path.startswith(OURS)]
     own = [words for path, words in others if not path.startswith(INSTALLED)]
-    return tuple((own or [words for _, words in others])[-FRAMES:])
+    return tuple(map(_storable, (own or [words for _, words in others])[-FRAMES:]))
 
 
 def asked_of(request: RunRequest) -> Asked:
@@ -100,7 +116,8 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     `foreign` gets copies of all inputs. Where a solver raises, it ends at a0 and holds `Trajectory.raised`;
     errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are passed on, as are a
     RefusedError, a NotMadeError, what is raised around a foreign solver and not in a call of it, and all
-    that is no `Exception`: an interrupt, the end of this process, a limit of time of a test.
+    that is no `Exception`: an interrupt, the end of this process, a limit of time of a test. Where a file
+    of the solver finds no room NotMadeError is raised.
 
     Whatever the solver does to them, NumPy's treatment of floating-point errors, the filters of warnings,
     functions that all modules share and the recursion limit (`SharedState`) are as
@@ -152,12 +169,14 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
             wrong = not isinstance(error, NOT_OF_THE_RUN)
         if passed or error in observing or not (wrong or isinstance(error, RunError)):
             raise
-        kind, said = type(error).__name__, str(error)
+        if isinstance(error, OSError) and error.errno in FULL and foreign and is_of_solver(error):
+            raise machine_error(error, "a file of the solver") from error
+        kind, said = _storable(type(error).__name__), _said(error)
         if run_error:
-            kind, said = run_error.kind, run_error.message
+            kind, said = run_error.kind, (run_error.message.splitlines() or [""])[0]
         last = error.said if isinstance(error, ProgramError) else ()
         frames = () if isinstance(error, (ProgramError, ResultError)) else _frames(error)
-        raised = Raised(kind, said.splitlines()[0] if said else "", frames, last)
+        raised = Raised(kind, said, frames, last)
         result = unmade(asked, raised)
     after = _digests_after(request)
     changed = [name for name, digest in before.items() if after.get(name) != digest]

@@ -715,10 +715,10 @@ def _left(error: RunError) -> str:
 
 
 def _raised(error: RunError) -> str:
+    message = error.message.removesuffix(".")
     if error.quoted:
-        return f"Run {error.run}: {error.message}."
-    kind = f"{error.kind}: " if error.kind else ""
-    return f"Run {error.run}: the solver raised {kind}{error.message}."
+        return f"Run {error.run}: {message}."
+    return f"Run {error.run}: the solver raised {': '.join(filter(None, (error.kind, message)))}."
 
 
 def _all_raised(verdict: Verdict) -> Iterator[str]:
