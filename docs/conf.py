@@ -12,7 +12,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MENU = {
-    "Start": ("install", "why", "tutorial", "read-a-failure", "gallery", "how-bounds-work"),
+    "Start": (
+        "install",
+        "why",
+        "first-verdict",
+        "tutorial",
+        "read-a-failure",
+        "gallery",
+        "how-bounds-work",
+    ),
     "Do": (
         "exchange",
         "adapters",
