@@ -274,13 +274,13 @@ def write_junit(results: Results, path: Path) -> Path:
     times = _times(results)
     document = junitparser.JUnitXml(xml_text(f"sstep-verify {results.campaign.name}"))
     document.add_testsuite(_campaign(results))
-    for check in dict.fromkeys(verdict["check"] for verdict in results.verdicts):
+    for check, own in grouped(results.verdicts, lambda verdict: verdict["check"]).items():
         suite = junitparser.TestSuite(xml_text(check))
         for name in ("steps_judged", "steps"):
             suite.add_property(name, str(getattr(results.summary, name)))
-        for verdict in results.verdicts:
-            if verdict["check"] == check:
-                suite.add_testcase(_test_case(outcomes, verdict, expected, times[check, verdict["case"]]))
+        suite.add_testcases(  # One by one, the statistics would be counted anew each time.
+            [_test_case(outcomes, verdict, expected, times[check, verdict["case"]]) for verdict in own]
+        )
         document.add_testsuite(suite)
     document.update_statistics()
     document.write(str(path), pretty=True)
