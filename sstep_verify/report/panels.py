@@ -64,7 +64,7 @@ def panels_of(results: Results) -> list[Panel]:
     """
     names = dict.fromkeys([GAP, ERROR, DRIFT])
     names.update(dict.fromkeys(sorted({series.name for case in results.cases for series in case.series})))
-    taken = {"verdicts", "terms", "runs"}
+    taken = {"verdicts", "terms", "runs", "ratios"}
     found: list[Panel] = []
     for name in names:
         panels = list(_panels(results, name, taken))

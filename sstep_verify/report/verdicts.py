@@ -51,7 +51,8 @@ class Failure:
     vector. The requirement is `possible` where a reading or another defect may explain the failure as well.
     The `label` says what the causes are. Other checks fail too, and `tried` says whether known defects were
     compared with what failed; `expected`, whether every verdict that failed was expected to. Where some
-    were not, the failure is of these, and `known` are the checks whose failures were expected.
+    were not, the failure is of these, and `known` are the checks whose failures were expected. The
+    `verdict` is that of the first case that names the causes.
     """
 
     check: str
@@ -66,6 +67,7 @@ class Failure:
     tried: bool = False
     expected: bool = False
     known: dict[str, None] = field(default_factory=dict)
+    verdict: dict[str, Any] = field(default_factory=dict)
 
     @property
     def of_runs(self) -> bool:
@@ -79,12 +81,15 @@ whether it was expected."""
 
 
 def failures(results: Results) -> list[Failure]:
-    """The first failure of each case, alike ones together."""
+    """The first failure of each case, alike ones together: unexpected ones first, then by s."""
     known = Expected.of(results)
     alike: dict[_Alike, list[tuple[Case, list[dict]]]] = {}
+    telling: dict[_Alike, dict[str, Any]] = {}
     foreseen: dict[str, list[str]] = {}
+    failed = (verdict for verdict in results.verdicts if verdict["status"] == Status.FAIL)
+    by_case = grouped(failed, lambda verdict: verdict["case"])
     for case in results.cases:
-        every = [verdict for verdict in results.verdicts_of(case.id) if verdict["status"] == Status.FAIL]
+        every = by_case.get(case.id, [])
         wrong = [one for one in every if known.reason(one) is None] or every
         if wrong:
             foreseen[case.id] = [one["check"] for one in every if one not in wrong]
@@ -96,32 +101,20 @@ def failures(results: Results) -> list[Failure]:
             label = _label(named)
             key = here[0]["check"], s, *told, label, expected
             alike.setdefault(key, []).append((case, wrong))
-    return [
+            telling.setdefault(key, named)
+    found = [
         Failure(
-            check,
-            s,
-            causes,
-            readings,
-            requirement,
-            possible,
-            label,
+            *key[:7],
             [case for case, _ in members],
-            dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != check),
-            any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == s),
-            expected,
+            dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != key[0]),
+            any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == key[1]),
+            key[7],
             dict.fromkeys(name for case, _ in members for name in foreseen[case.id]),
+            telling[key],
         )
-        for (
-            check,
-            s,
-            causes,
-            readings,
-            requirement,
-            possible,
-            label,
-            expected,
-        ), members in alike.items()
+        for key, members in alike.items()
     ]
+    return sorted(found, key=lambda failure: (failure.expected, failure.s))
 
 
 def _possible(verdict: dict) -> bool:

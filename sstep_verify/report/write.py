@@ -6,29 +6,34 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 
 from sstep_verify.errors import InputError, counted
 from sstep_verify.files import Output, check, open_regular, whole_folder
 from sstep_verify.quantities import QUANTITIES
+from sstep_verify.report.answer import answer_of
+from sstep_verify.report.budget import MOST_LINKED, MOST_ROWS, Budget, statuses
+from sstep_verify.report.cards import MOST_CARDS, lines
 from sstep_verify.report.case import DRIFT, ERROR, GAP, noun_of
 from sstep_verify.report.chart import Figure, write_files
 from sstep_verify.report.convergence import figure
 from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.panels import Panel, panels_of, slug
 from sstep_verify.report.plain import amount, count, duration, grouped, short
+from sstep_verify.report.ratios import SLUG, ratios
 from sstep_verify.report.results import STUDIED, Results, dumps, loads, part_of, tally
 from sstep_verify.report.stability import losses
-from sstep_verify.report.tables import certified_table, of, runs_of, write_tables
+from sstep_verify.report.tables import Table, certified_table, of, runs_of, write_tables
 from sstep_verify.report.verdicts import (
     CHECKS,
     ORDER,
     failures,
     ratio_of,
-    settled_last,
     verdict_table,
     visibility,
     write_junit,
@@ -62,6 +67,14 @@ _READING = (
     "The classical method (s = 1) is a line, the s-step runs are markers, one shape for each s, thinned "
     "and staggered so that runs that coincide can be told apart; the CSV holds every point."
 )
+CAPTION = (
+    "Each marker: error over its bound at a step, window or end that was compared exactly; of each s and "
+    "part of the axis the largest, over all problems."
+)
+
+MOST_FOLDED, MOST_LISTED = 40, 40
+"""Kinds of failures that have a card, and items of a list of parameters, of which results.json has all."""
+
 EXPLANATIONS = {
     GAP: (
         "Duality gap over iterations",
@@ -154,11 +167,35 @@ def _write_all(results: Results, folder: Path) -> None:
     write_junit(results, folder / "junit.xml")
     figures = {panel.slug: figure(panel) for panel in panels}
     write_files(figures.values(), folder / "figures")
-    (folder / "index.html").write_text(_page(results, panels, figures, parts), encoding="utf-8")
+    studied = (getattr(part, "first", None) for part in parts.values())
+    first = next(filter(None, studied), None) or _first(results)
+    if first is not None:
+        write_files([first.figure], folder / "figures")
+        first.table.write(folder / "tables" / f"{first.data}.csv")
+    (folder / "index.html").write_text(_page(results, panels, figures, parts, first), encoding="utf-8")
+
+
+class First(NamedTuple):
+    """The picture beside the answer: its table, the stem of that table's file, and what it shows."""
+
+    figure: Figure
+    table: Table
+    data: str
+    caption: str
+
+
+def _first(results: Results) -> First | None:
+    """The picture of what the verdicts compared exactly, if they did."""
+    drawn = None if results.studies else ratios(results)
+    return drawn and First(*drawn, SLUG, CAPTION)
 
 
 def _page(
-    results: Results, panels: Sequence[Panel], figures: Mapping[str, Figure], parts: Mapping[str, Any]
+    results: Results,
+    panels: Sequence[Panel],
+    figures: Mapping[str, Figure],
+    parts: Mapping[str, Any],
+    first: First | None,
 ) -> str:
     """The page: one self-contained HTML file, of figures by slug and of what parts have drawn."""
     environment = jinja2.Environment(
@@ -171,10 +208,18 @@ def _page(
         lstrip_blocks=True,
     )
     shown = {f.__name__: f for f in (amount, short, count, counted, duration, full, of, term_why)}
-    environment.filters.update(**shown, settled=settled_last, ratio=ratio_of)
     taken: set[str] = set()
+    own = grouped(results.verdicts, lambda verdict: verdict["case"])
+    budget = Budget.of(results.cases, own, figures.values())
     overview = tally(results.verdicts)
     expected = Expected.of(results)
+    environment.filters.update(
+        **shown,
+        ratio=ratio_of,
+        card_lines=lines,
+        parts_shown=budget.parts,
+        statuses=partial(statuses, expected=expected),
+    )
     for name, counts in overview["counts"].items():
         shown_as = Counter(expected.status(one) for one in results.verdicts if one["check"] == name)
         counts.update({status: shown_as[status] for status in ORDER})
@@ -182,19 +227,30 @@ def _page(
     wrong = failures(results)
     outcomes = next((part_of(name).OUTCOMES for name in results.studies), OUTCOMES)
     failed = {case.id for failure in wrong for case in failure.cases}
+    outcome = outcome_of(results, outcomes)
+    rows = verdict_table(results)
+    studied = (getattr(part, "answer", None) for part in parts.values())
     return environment.get_template("index.html").render(
         style=_static("style.css"),
         script=_static("script.js"),
         results=results,
-        outcome=outcome_of(results, outcomes),
+        outcome=outcome,
+        answer=next(filter(None, studied), None) or answer_of(results, outcome[0]),
+        shown_first=first,
         only=results.campaign.parameters.get("only", ""),
         failures=wrong,
+        cards=MOST_CARDS,
+        most_folded=MOST_FOLDED,
+        most_listed=MOST_LISTED,
+        inline=budget.figures,
+        most_linked=MOST_LINKED,
         of_runs=any(case.of_runs for case in results.cases),
         failed=[case for case in results.cases if case.id in failed],
         others=[case for case in results.cases if case.id not in failed],
-        rows=verdict_table(results),
+        rows=replace(rows, rows=rows.rows[:MOST_ROWS]),
+        rows_left=max(len(rows.rows) - MOST_ROWS, 0),
         runs_of=runs_of,
-        verdicts={case.id: results.verdicts_of(case.id) for case in results.cases},
+        verdicts={case.id: own.get(case.id, []) for case in results.cases},
         overview=overview,
         seen={
             check: visibility([verdict for verdict in results.verdicts if verdict["check"] == check])
@@ -209,7 +265,7 @@ def _page(
         panels=grouped(panels, lambda panel: panel.measure),
         figures=figures,
         explanations=EXPLANATIONS,
-        anchors={case.id: "case-" + slug(case.id, taken) for case in results.cases},
+        anchors={case.id: "case-" + slug(case.id, taken) for case in budget.cases},
         certified=certified_table(results),
         **{name: parts.get(name) for name in ("losses", *STUDIED)},
     )

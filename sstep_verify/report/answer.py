@@ -1,0 +1,294 @@
+"""The answer of a campaign, as the first screen of its page gives it: from the records, and no more.
+
+Whose solver, whether it is correct, at which s on how many of the problems that were planned for it; the
+errors that would have shown; and what was not looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sstep_verify.errors import counted
+from sstep_verify.quantities import KERNEL
+from sstep_verify.report.case import Case, noun_of
+from sstep_verify.report.expected import EXPECTED, Expected
+from sstep_verify.report.plain import count, grouped, promised
+from sstep_verify.report.results import TOO_FEW, Results
+from sstep_verify.report.verdicts import failures
+from sstep_verify.verdict import UNSETTLED, NoteKind, Status
+
+MOST_GROUPS = 6
+"""Groups of s that a row lists."""
+
+MOST_CAUSES = 3
+"""Known defects that a row lists."""
+
+MOST_NAMED = 8
+"""Values of s that a sentence lists."""
+
+JUDGE_STEPS = ("step-replay", "window-replay")
+"""Checks that compare what a solver does inside a run."""
+
+MESSAGES = "message-count"
+
+
+class Row(NamedTuple):
+    """One line of the answer: its name, and what is said, in parts."""
+
+    name: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One sentence, the rows below it, and whether the sentence of the summary must stand with them."""
+
+    headline: str
+    rows: tuple[Row, ...]
+    with_sentence: bool = False
+
+
+@dataclass(frozen=True)
+class Count:
+    """Of one s: the cases planned for it, and those of them that are correct, fail, or show nothing."""
+
+    planned: int = 0
+    correct: int = 0
+    faulty: int = 0
+    open: int = 0
+    unobserved: int = 0
+
+    @property
+    def silent(self) -> int:
+        """Cases of which nothing is said at this s."""
+        return self.planned - self.correct - self.faulty - self.open - self.unobserved
+
+
+def answer_of(results: Results, outcome: str) -> Answer | None:
+    """The answer; None where no run was judged: a vector, certificates, what studies add.
+
+    The `outcome` is that of the page.
+    """
+    cases = results.cases
+    if not results.verdicts or results.studies or not any(case.of_runs for case in cases):
+        return None
+    counts = by_s(results)
+    rows = [*_correct(counts, results), *_faulty(counts, results), *_left(results)]
+    rows += _shown(results), Row("Not looked at", tuple(_unseen(results)))
+    plain = outcome in (Status.PASS, Status.FAIL, Status.VACUOUS, EXPECTED)
+    headline = _headline(results, counts, outcome)
+    return Answer(headline, tuple(row for row in rows if row.parts), not plain)
+
+
+def solver_of(results: Results) -> str:
+    """Whose solver was judged."""
+    names = list(dict.fromkeys(run.solver for case in results.cases for run in case.runs if run.solver))
+    if not names:
+        return "The solver"
+    if len(names) == 1:
+        return f"The solver “{names[0]}”"
+    return f"The {len(names)} solvers"
+
+
+def by_s(results: Results) -> dict[int, Count]:
+    """What was shown at each s, ascending."""
+    right: Mapping[str, Any] = results.summary.right_at
+    failed = {(one["case"], one["s"]) for one in results.verdicts if one["status"] == Status.FAIL}
+    open_ = {(one["case"], one["s"]) for one in results.verdicts if one["status"] == Status.INCONCLUSIVE}
+    hidden = {(one["case"], one["s"]) for one in results.verdicts if _noted(one, NoteKind.UNOBSERVED)}
+    found: dict[int, Counter[str]] = {}
+    for case in results.cases:
+        for s in case.s:
+            key = case.id, s
+            place = found.setdefault(s, Counter())
+            place["planned"] += 1
+            if key in failed:
+                place["faulty"] += 1
+            elif key in open_:
+                place["open"] += 1
+            elif s in right.get(case.id, ()):
+                place["unobserved" if key in hidden else "correct"] += 1
+    return {s: Count(**found[s]) for s in sorted(found)}
+
+
+def _noted(verdict: dict, kind: NoteKind) -> bool:
+    return any(note["kind"] == kind for note in verdict.get("notes", ()))
+
+
+def listed(values: Sequence[int]) -> str:
+    """Values of s: ``s = 1, 7 and 64``; of many how many, from the smallest to the largest."""
+    if len(values) > MOST_NAMED:
+        return f"{len(values)} values of s from {values[0]} to {values[-1]}"
+    *most, last = map(str, values)
+    return "s = " + (f"{', '.join(most)} and {last}" if most else last)
+
+
+def _headline(results: Results, counts: Mapping[int, Count], outcome: str) -> str:
+    who, noun = solver_of(results), noun_of(results.cases)
+    plural = who.endswith("solvers")
+    are, fails = ("are", "fail") if plural else ("is", "fails")
+    cases = results.cases
+    passed = sum(case.status == Status.PASS for case in cases)
+    every = f"{passed} of {counted(_planned(results), noun)}"
+    failed = [case for case in cases if case.status == Status.FAIL]
+    correct = [s for s, one in counts.items() if one.correct]
+    if outcome == EXPECTED:
+        return f"{who} {fails} as expected, on {_of(failed, cases, noun)}."
+    if failed:
+        first = next((s for s, one in counts.items() if one.faulty), None)
+        where = "" if first is None else f", first at s = {first}"
+        return f"{who} {are} faulty on {_of(failed, cases, noun)}{where}."
+    if not correct:
+        return f"Nothing shows that {who[:1].lower()}{who[1:]} {are} correct, or faulty."
+    if any(case.status == Status.INCONCLUSIVE for case in cases):
+        open_ = [case for case in cases if case.status == Status.INCONCLUSIVE]
+        return f"{who} {are} undecided on {_of(open_, cases, noun)}, and correct wherever decided."
+    where = "at every s that was judged" if _all_correct(counts) else "wherever judged"
+    so_far = "" if outcome == Status.PASS else " so far"
+    return f"{who} {are} correct{so_far} on {every}, {where}: {listed(correct)}."
+
+
+def _all_correct(counts: Mapping[int, Count]) -> bool:
+    return all(one.correct == one.planned for one in counts.values())
+
+
+def _of(some: Sequence[Case], cases: Sequence[Case], noun: str) -> str:
+    return f"{len(some)} of {counted(len(cases), noun)}"
+
+
+def _planned(results: Results) -> int:
+    """Cases that were to be judged."""
+    planned: Any = results.campaign.parameters.get("planned") or ()
+    return max(len(planned), len(results.cases))
+
+
+def _groups(parts: Mapping[int, str]) -> tuple[str, ...]:
+    """Lines such as ``s = 6 and 7 on 3 of 3 problems``, values of s with the same words together."""
+    same = grouped(parts, lambda s: parts[s])
+    told = [f"{listed(own)} on {words}" + " each" * bool(own[1:]) for words, own in same.items()]
+    if left := told[MOST_GROUPS:]:
+        told[MOST_GROUPS:] = [f"{counted(len(left), 'other group')} of s: see the table of verdicts"]
+    return tuple(told)
+
+
+def _correct(counts: Mapping[int, Count], results: Results) -> list[Row]:
+    noun = noun_of(results.cases)
+    rest = {"faulty": "FAIL", "open": "undecided", "unobserved": "windows not observed"}
+
+    def words(one: Count) -> str:
+        told = [f"{getattr(one, name)} {said}" for name, said in rest.items() if getattr(one, name)]
+        told += [f"{one.silent} {'not counted' if failing else 'could show nothing'}"] * bool(one.silent)
+        return f"{one.correct} of {counted(one.planned, noun)}" + f" ({', '.join(told)})" * bool(told)
+
+    failing = any(case.status in UNSETTLED for case in results.cases)
+    rows = [Row("Correct at", _groups({s: words(one) for s, one in counts.items() if one.correct}))]
+    hidden = {s: one for s, one in counts.items() if one.unobserved}
+    said = {s: f"{one.unobserved} of {counted(one.planned, noun)}" for s, one in hidden.items()}
+    return [*rows, Row("Correct, but no windows of s were observed, at", _groups(said))]
+
+
+def _faulty(counts: Mapping[int, Count], results: Results) -> list[Row]:
+    noun = noun_of(results.cases)
+    wrong = {s: one for s, one in counts.items() if one.faulty}
+    said = {s: f"{one.faulty} of {counted(one.planned, noun)}" for s, one in wrong.items()}
+    clean = {s: one for s, one in counts.items() if wrong and not one.faulty and not one.correct}
+    free = {s: counted(one.planned, noun) for s, one in clean.items()}
+    found = [one for one in failures(results) if one.causes]
+    causes = tuple(dict.fromkeys(cause for one in found for cause in one.causes))
+    labels = {one.label for one in found}
+    label = labels.pop() if len(labels) == 1 else "Known defects"
+    more = (f"and {len(causes) - MOST_CAUSES} more",) if causes[MOST_CAUSES:] else ()
+    rows = [Row("Faulty at", _groups(said)), Row("No failure at", _groups(free))]
+    return [*rows, Row(label, causes[:MOST_CAUSES] + more)]
+
+
+def _left(results: Results) -> list[Row]:
+    """Cases that are undecided, that showed nothing or were not judged; what is incomplete and expected."""
+    noun, cases = noun_of(results.cases), results.cases
+    rows = [
+        Row(name, tuple([f"{_of(own, cases, noun)}: {_named(own)}"] if own else ()))
+        for name, status in (("Undecided", Status.INCONCLUSIVE), ("Could show nothing", Status.VACUOUS))
+        for own in [[case for case in cases if case.status == status]]
+    ]
+    missing = _planned(results) - len(cases)
+    not_judged = [f"{missing} of {counted(_planned(results), noun)} planned"] if missing else []
+    rows.append(Row("Not judged", tuple(not_judged)))
+    too_few: Any = results.campaign.parameters.get(TOO_FEW) or ()
+    rows.append(Row("Too little compared", tuple(map(str, too_few[:3]))))
+    expected = Expected.of(results)
+    known = [one for one in results.verdicts if expected.reason(one) is not None]
+    on = len({one["case"] for one in known})
+    foreseen = [f"{counted(len(known), 'verdict')} on {counted(on, noun)}"] if known else []
+    return [*rows, Row("Expected failures", tuple(foreseen))]
+
+
+def _named(cases: Sequence[Case]) -> str:
+    more = f" and {len(cases) - 2} more" if cases[2:] else ""
+    return ", ".join(case.id for case in cases[:2]) + more
+
+
+def _judged(results: Results) -> list[dict]:
+    """Verdicts on steps or windows that passed."""
+    return [one for one in results.verdicts if one["check"] in JUDGE_STEPS and one["status"] == Status.PASS]
+
+
+def _shown(results: Results) -> Row:
+    best: dict[tuple[str, int], float] = {}
+    for one in (one for one in _judged(results) if not _noted(one, NoteKind.UNOBSERVED)):
+        for term in one["terms"]:
+            if term["name"] == KERNEL:
+                key, limit = (one["case"], one["s"]), term["detection_limit"]
+                best[key] = min(best.get(key, math.inf), math.inf if limit is None else limit)
+    if not (found := sorted(best.values())):
+        return Row("Would have shown", ())
+    median, worst = promised(found[len(found) // 2]), promised(found[-1])
+    return Row(
+        "Would have shown",
+        (
+            f"a relative error of {median} in the kernel correction (median of {count(len(found))} runs)",
+            "in one run no error for certain"
+            if worst == "none"
+            else f"{worst} in the run that shows least",
+        ),
+    )
+
+
+def _unseen(results: Results) -> Iterable[str]:
+    """What no verdict speaks of: larger problems, more ranks, messages, larger s, steps, quantities."""
+    cases, verdicts, summary = results.cases, results.verdicts, results.summary
+    noun = noun_of(cases)
+    samples, features = (max(getattr(case, name) for case in cases) for name in ("samples", "features"))
+    yield f"larger data than {count(samples)} samples or {count(features)} features"
+    ranks = max(_number(case.facts.get("ranks", 1)) for case in cases)
+    yield "several ranks (each run had one)" if ranks == 1 else f"more than {ranks} ranks"
+    decided = (one["executed"] for one in verdicts if one["check"] == MESSAGES)
+    if not any(decided):
+        yield "communication (no messages were counted)"
+    yield f"s above {max(s for case in cases for s in case.s)}"
+    inside = {one["case"] for one in verdicts if one["check"] in JUDGE_STEPS}
+    if ends := [case for case in cases if case.id not in inside]:
+        yield f"single steps of {_of(ends, cases, noun)}: only final vectors were compared"
+    elif left := summary.steps - summary.steps_judged:
+        yield f"{count(left)} of {count(summary.steps)} steps"
+    if hidden := _not_tested(results):
+        several = ", ".join(f"{name} on {counted(number, noun)}" for name, number in hidden.items())
+        yield f"some parts of a step: {several}"
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 1
+
+
+def _not_tested(results: Results) -> dict[str, int]:
+    """Quantities of a step that no passed verdict on some run would have shown, and on how many cases."""
+    seen: dict[tuple[str, str, int], bool] = {}
+    for one in _judged(results):
+        for term in one["terms"]:
+            key = term["name"], one["case"], one["s"]
+            seen[key] = seen.get(key, False) or bool(term["seen"])
+    hidden = grouped((key for key, shown in seen.items() if not shown), lambda key: key[0])
+    return {name: len({case for _, case, _ in keys}) for name, keys in hidden.items()}

@@ -1,0 +1,85 @@
+"""Cards of failures: where, both values, by how much, which known defects reproduce it, and more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sstep_verify.report.plain import short
+from sstep_verify.report.verdicts import Failure
+from sstep_verify.report.words import first_line, place
+from sstep_verify.specification import text_of
+from sstep_verify.verdict import WORST_STEP, Verdict
+
+MOST_CARDS = 6
+"""Cards that are open; those of further kinds of failures are folded."""
+
+
+class Line(NamedTuple):
+    """One line of a card; `wide` is a number that is set in letters of one width."""
+
+    name: str
+    text: str
+    wide: bool = False
+
+
+def lines(failure: Failure) -> list[Line]:
+    """The lines of the card of some failures, those of the first case."""
+    verdict = _record(failure.verdict)
+    return [*_place(verdict, failure), *_size(verdict), *_cause(failure)]
+
+
+def _record(values: dict[str, Any]) -> Verdict:
+    """A verdict of plain values, without its terms, as the record; missing numbers are infinite."""
+    known = {
+        name: math.inf if values[name] is None else values[name] for name in ("measured", "bound", "ratio")
+    }
+    return msgspec.convert({**values, **known, "terms": ()}, Verdict)
+
+
+def _place(verdict: Verdict, failure: Failure) -> Iterator[Line]:
+    at = verdict.place
+    problem = failure.cases[0].id
+    if at is None or verdict.violations or not (where := place(replace(verdict, place=_bare(at)))):
+        yield Line("Where", problem)
+        yield Line("What", first_line(verdict))
+        return
+    s = f", s = {verdict.s}" if failure.of_runs else ""
+    yield Line("Where", f"{where.partition(': ')[0]}{s}, in {problem}")
+    named = where.partition(": ")[2] or "value"
+    for name, value in (("Found", at.found), ("Correct", at.expected)):
+        if value is not None:
+            yield Line(name, f"{named} = {value!r}" if name == "Found" else repr(value), True)
+
+
+def _bare(at: Any) -> Any:
+    return replace(at, found=None, expected=None)
+
+
+def _size(verdict: Verdict) -> Iterator[Line]:
+    if not verdict.executed or verdict.measured == verdict.bound == 0:
+        return
+    step = verdict.evidence.get(WORST_STEP)
+    at = f", at step {step}" if step else ""
+    times = f": {short(verdict.ratio)} times too much" if 1 < verdict.ratio < math.inf else ""
+    yield Line("Largest error", f"{short(verdict.measured)}, allowed {short(verdict.bound)}{times}{at}")
+
+
+def _cause(failure: Failure) -> Iterator[Line]:
+    if failure.causes:
+        yield Line(failure.label, "; ".join(failure.causes))
+    elif failure.readings:
+        yield Line("May be", ", or ".join(failure.readings))
+    elif failure.tried:
+        yield Line("Known defect", "none reproduces it")
+    if number := failure.requirement:
+        name = "May violate" if failure.possible else "Violates"
+        yield Line(name, f"{number}: {text_of(number)}")
+    if failure.others:
+        yield Line("Fail too", ", ".join(failure.others))
+    if failure.known:
+        yield Line("Fail as expected", ", ".join(failure.known))

@@ -1,0 +1,287 @@
+"""The first screen of a page: the answer and its rows, its picture, the cards of failures, and its size."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from dataclasses import replace
+
+import pytest
+from test_reporting_documents import case, document, every_status, verdict
+from test_reporting_page import Page, html_of
+
+from sstep_verify.quantities import KERNEL
+from sstep_verify.report import budget, write
+from sstep_verify.report.answer import Count, answer_of, by_s
+from sstep_verify.report.cards import lines
+from sstep_verify.report.case import GAP, Run, Series
+from sstep_verify.report.plain import promised
+from sstep_verify.report.ratios import PARTS, points, ratios
+from sstep_verify.report.verdicts import failures
+from sstep_verify.report.write import write_report
+from sstep_verify.verdict import Coverage, Defect, Note, NoteKind, Place, Status, Term
+
+
+def judged(cases, verdicts, right, exit_code=0, planned=()):
+    """A document with the s that are right by case, and what was planned."""
+    made = document(cases, verdicts, exit_code)
+    return replace(
+        made,
+        summary=replace(made.summary, right_at=right, steps=20, steps_judged=20),
+        campaign=replace(made.campaign, parameters={"planned": list(planned)}),
+    )
+
+
+def missed():
+    """A quantity that a run could not have shown."""
+    return verdict("a", Status.VACUOUS).terms[0]
+
+
+def rows_of(results, outcome=Status.PASS):
+    return {row.name: row.parts for row in answer_of(results, outcome).rows}
+
+
+def test_an_s_is_counted_over_the_problems_planned_for_it():
+    cases = [case("a", s=(1, 16)), case("b", s=(1, 7)), case("c", s=(1, 16))]
+    told = [verdict(one.id, s=s) for one in cases for s in one.s]
+    made = judged(cases, told, {"a": [1, 16], "b": [1, 7], "c": [1]})
+    assert by_s(made) == {1: Count(3, 3), 7: Count(1, 1), 16: Count(2, 1)}
+    assert rows_of(made)["Correct at"] == (
+        "s = 1 on 3 of 3 problems", "s = 7 on 1 of 1 problem", "s = 16 on 1 of 2 problems (1 could show nothing)"
+    )  # fmt: skip
+
+
+def test_the_answer_of_a_faulty_solver_says_where_it_fails_and_where_not():
+    known = Defect(("correction-dropped",), None, ("S-3.5",))
+    cases = [case("a", Status.FAIL), case("b", Status.FAIL)]
+    told = [verdict(one.id, s=1) for one in cases]
+    told += [verdict(one.id, Status.FAIL, defects=(known,), diagnosed=True) for one in cases]
+    made = judged(cases, told, {"a": [], "b": []}, 1)
+    said = answer_of(made, Status.FAIL)
+    assert "faulty on 2 of 2 problems, first at s = 2" in said.headline
+    found = rows_of(made, Status.FAIL)
+    assert found["Faulty at"] == ("s = 2 on 2 of 2 problems",)
+    assert found["No failure at"] == ("s = 1 on 2 problems",)
+    assert "correction-dropped" in found["Cause"][0]
+    assert "Correct at" not in found
+
+
+def test_what_was_not_looked_at_follows_from_the_records():
+    none = rows_of(judged([case("a")], [verdict("a")], {"a": [2]}))["Not looked at"]
+    assert [part.partition(" ")[0] for part in none] == ["larger", "several", "communication", "s"]
+    ranked = case("a", facts={"ranks": 4})
+    hidden = rows_of(judged([case("a")], [verdict("a", terms=(missed(),))], {"a": [2]}))
+    assert "some parts of a step: overlap on 1 problem" in hidden["Not looked at"]
+    more = rows_of(judged([ranked], [verdict("a"), verdict("a", check="message-count")], {"a": [2]}))
+    assert "more than 4 ranks" in more["Not looked at"]
+    assert not any(part.startswith("communication") for part in more["Not looked at"])
+    ends = rows_of(judged([case("a")], [verdict("a", check="trajectory")], {"a": [2]}))["Not looked at"]
+    assert any("only final vectors" in part for part in ends)
+
+
+def test_windows_that_nothing_observed_are_no_correct_s():
+    hidden = verdict("a", notes=(Note(NoteKind.UNOBSERVED),))
+    found = rows_of(judged([case("a")], [verdict("a", s=1), hidden], {"a": [1, 2]}))
+    assert found["Correct at"] == ("s = 1 on 1 of 1 problem",)
+    assert found["Correct, but no windows of s were observed, at"] == ("s = 2 on 1 of 1 problem",)
+
+
+def test_the_errors_that_would_have_shown_are_rounded_up_and_never_better_than_a_run():
+    def of(limit, s):
+        term = Term(KERNEL, Status.PASS, limit, 12, 12, 12)
+        return verdict("a", s=s, terms=(term,))
+
+    told = [of(1.01e-14, 2), of(3e-12, 4), of(2e-14, 8)]
+    found = rows_of(judged([case("a", s=(2, 4, 8))], told, {"a": [2, 4, 8]}))["Would have shown"]
+    assert f" {promised(2e-14)} " in found[0]
+    assert found[1].startswith(f"{promised(3e-12)} ")
+    found = rows_of(judged([case("a", s=(2, 4))], [*told[:1], of(math.inf, 4)], {"a": [2, 4]}))
+    assert "no error for certain" in found["Would have shown"][1]
+
+
+@pytest.mark.parametrize("outcome", ["INTERRUPTED", "INCONCLUSIVE", "ERROR"])
+def test_an_outcome_that_is_no_verdict_keeps_the_whole_sentence(outcome):
+    made = judged([case("a")], [verdict("a")], {"a": [2]}, 3, planned=("a", "b", "c"))
+    said = answer_of(made, outcome)
+    assert said.with_sentence
+    assert "on 1 of 3 problems" in said.headline
+    assert ("Not judged", ("2 of 3 problems planned",)) in said.rows
+
+
+def test_a_vector_and_a_report_without_verdicts_have_no_such_answer():
+    vector = case("a", runs=(Run(1, 0, "nothing was run: the vector was handed over"),))
+    assert answer_of(document([vector], [verdict("a")]), Status.PASS) is None
+    assert answer_of(document([case("a")], []), Status.PASS) is None
+
+
+def test_the_picture_holds_the_largest_ratio_of_each_s_and_part_of_the_axis(tmp_path):
+    steps = [{"step": k, "ratio": k / 1000, "status": "PASS"} for k in range(1, 401)]
+    windows = [
+        {"begin": 0, "end": 8, "ratio": None, "status": "FAIL"},
+        {"begin": 8, "end": 16, "ratio": None, "status": "INCONCLUSIVE"},
+    ]
+    ends = [{"iteration": 9, "ratio": 0.5, "status": "PASS"}]
+    told = [
+        verdict("a", check="step-replay", s=1, evidence={"exact_steps": steps}),
+        verdict("a", Status.FAIL, s=8, evidence={"windows": windows}),
+        verdict("a", check="trajectory", s=8, evidence={"points": ends}),
+        verdict("b", check="trajectory", s=8, evidence={"points": ends}),
+    ]
+    made = document([case("a", Status.FAIL), case("b")], told, 1)
+    found = points(made)
+    assert [(one.s, one.iteration, one.ratio) for one in found[-2:]] == [(8, 8, math.inf), (8, 9, 0.5)]
+    figure, table = ratios(made)
+    assert len([one for one in table.rows if one.s == 1]) <= PARTS + 1
+    assert max(one.ratio for one in table.rows if one.s == 1) == 0.4
+    for words in ("iteration", "error / bound", "s = 1 (classical)", "s = 8", "∞"):
+        assert f">{words}</text>" in figure.svg
+    assert "1 of 402 are above the bound" in figure.text
+    folder = write_report(made, tmp_path / "report")
+    assert (folder / "figures" / "ratios.svg").is_file()
+    with open(folder / "tables" / "ratios.csv", encoding="utf-8", newline="") as stream:
+        assert len(list(csv.DictReader(stream))) == len(table.rows)
+    page = (folder / "index.html").read_text("utf-8")
+    assert page.index("<h1>") < page.index('<dl class="answer">') < page.index("<svg") < page.index("<nav")
+
+
+def test_many_values_of_s_share_markers_and_every_point_is_drawn_once():
+    told = [
+        verdict("a", s=s, evidence={"windows": [{"begin": 0, "end": s, "ratio": 0.1, "status": "PASS"}]})
+        for s in range(1, 40)
+    ]
+    figure, table = ratios(document([case("a", s=tuple(range(1, 40)))], told))
+    named = re.findall(r">(s = [^<]*)</text>", figure.svg)
+    assert len(named) <= 8
+    assert (named[0], named[-1].rpartition(" ")[2]) == ("s = 1 (classical)", "39")
+    assert (
+        figure.svg.count("translate(") == len(table.rows) + len(named) + 1
+    )  # the name of an axis is turned
+
+
+def test_no_picture_is_drawn_of_verdicts_without_iterations():
+    assert ratios(document([case("a")], [verdict("a"), verdict("a", evidence={"windows": 3})])) is None
+
+
+def test_a_card_has_place_values_error_defect_requirement_and_command(tmp_path):
+    wrong = verdict(
+        "a", Status.FAIL, s=7, check="step-replay", ratio=2e5, measured=3e-10, bound=1.5e-15,
+        place=Place(2, 3, 23, None, 0.3, 0.25), diagnosed=True, requirement="S-3.5",
+        defects=(Defect(("correction-dropped",), None, ("S-3.5",)),), evidence={"worst_step": 19},
+        coverage=Coverage("step", 95, 95), replay="sstep-verify explain --again artefacts/a",
+    )  # fmt: skip
+    made = document([case("a", Status.FAIL)], [wrong], 1)
+    (failure,) = failures(made)
+    found = {line.name: line.text for line in lines(failure)}
+    assert found["Where"].startswith("step 3")
+    assert found["Where"].endswith(", s = 7, in a")
+    assert "23" in found["Where"] + found["Found"]
+    assert found["Found"].endswith("= 0.3")
+    assert found["Correct"] == "0.25"
+    assert all(part in found["Largest error"] for part in ("3e-10", "1.5e-15", "2e+05 times", "step 19"))
+    assert "correction-dropped" in found["Cause"]
+    assert found["Violates"].startswith("S-3.5: ")
+    html = html_of(made, tmp_path / "report")
+    card = html[html.index('<article class="card">') : html.index("</article>")]
+    assert "<code>sstep-verify explain --again artefacts/a</code>" in card
+    assert re.findall("<dt>(.*?)</dt>", card) == list(found)
+
+
+def test_a_card_without_a_place_says_what_was_found(tmp_path):
+    made = document([case("a", Status.FAIL)], [verdict("a", Status.FAIL, ratio=math.inf, bound=0.0)], 1)
+    (failure,) = failures(made)
+    found = {line.name: line.text for line in lines(failure)}
+    assert found["Where"] == "a"
+    assert found["What"]
+    assert "Found" not in found
+
+
+def test_unexpected_failures_and_the_smallest_s_come_first():
+    cases = [case(name, Status.FAIL) for name in "abc"]
+    told = [verdict("a", Status.FAIL, s=16), verdict("b", Status.FAIL, s=7), verdict("c", Status.FAIL, s=2)]
+    made = document(cases, told, 1)
+    listed = [{"id": "c", "kind": "window-replay: FAIL", "reason": "known"}]
+    made = replace(made, campaign=replace(made.campaign, parameters={"expected_failures": listed}))
+    assert [(one.expected, one.s) for one in failures(made)] == [(False, 7), (False, 16), (True, 2)]
+
+
+def large(status, cases=1000, each=10, **changes):
+    one = verdict("x", status, **changes).as_dict()
+    points = tuple(range(1, 60))
+    series = (Series(GAP, 1, points, tuple(1 / x for x in points)),)
+    made = document(
+        [
+            case(f"sized-{k}/linear/svm-l1", status, dataset=f"data {k}", series=series)
+            for k in range(cases)
+        ],
+        [],
+    )
+    told = ({**one, "case": item.id, "s": s} for item in made.cases for s in range(1, each + 1))
+    return replace(
+        made, verdicts=tuple(told), summary=replace(made.summary, exit_code=int(status is Status.FAIL))
+    )
+
+
+@pytest.mark.parametrize("status", [Status.PASS, Status.FAIL])
+def test_a_page_of_ten_thousand_verdicts_is_small_and_its_links_lead_somewhere(
+    status, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(write, "write_junit", lambda *_: None)  # of the same size whatever the page
+    made = large(status, place=Place(0, 7, 3, None, 0.3, 0.25), diagnosed=True)
+    assert len(made.verdicts) == 10_000
+    folder = write_report(made, tmp_path / "report")
+    html = (folder / "index.html").read_text("utf-8")
+    assert len(html) < 2_000_000
+    page = Page(html)
+    assert len(page.tags) < 30_000
+    assert {address[1:] for address in page.addresses if address.startswith("#")} <= set(page.ids)
+    assert html.count("<tr") < budget.MOST_ROWS + 1_000
+    assert html.count('<details class="verdict"') == budget.MOST_VERDICTS
+    assert "900 further problems" in page.text
+    with open(folder / "tables" / "verdicts.csv", encoding="utf-8", newline="") as stream:
+        assert len(list(csv.DictReader(stream))) == 10_000
+
+
+def test_failures_are_shown_in_full_before_anything_that_passed():
+    cases = [case(str(k), Status.FAIL if k == 150 else Status.PASS) for k in range(200)]
+    told = [verdict(one.id, Status(one.status)).as_dict() for one in cases]
+    chosen = budget.Budget.of(cases, {one["case"]: [one] for one in told}, ())
+    assert chosen.cases[0].id == "150"
+    assert chosen.parts([told[150]]).unsettled == [told[150]]
+    assert chosen.parts([told[199]]).folded == [told[199]]
+
+
+def contrast(first, second):
+    """Contrast of two colours by WCAG 2.2."""
+
+    def luminance(colour):
+        full = "".join(2 * digit for digit in colour) if len(colour) == 3 else colour
+        parts = [int(full[k : k + 2], 16) / 255 for k in (0, 2, 4)]
+        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_on_its_ground_in_both_schemes(scheme):
+    style = (write.TEMPLATES / "style.css").read_text("utf-8")
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): #([0-9a-f]+);", part)) for part in style.split("@media", 2)[:2]
+    )
+    colours = light if scheme == "light" else {**light, **dark}
+    pairs = [(name, f"{name}-wash") for name in ("pass", "fail", "inconclusive", "vacuous")]
+    pairs += [(name, ground) for name in ("text", "soft", "link") for ground in ("page", "wash")]
+    for name, ground in pairs:
+        assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
+
+
+def test_every_picture_scrolled_region_and_command_has_a_name_of_its_own(tmp_path):
+    html = html_of(every_status(), tmp_path / "report")
+    assert html.count("<svg") == html.count('role="img" aria-label="')
+    for tag in re.findall(r'<(?:pre|div)[^>]*tabindex="0"[^>]*>', html):
+        assert "aria-label" in tag
+    regions = re.findall(r'role="region" aria-label="([^"]*)"', html)
+    assert len(regions) == len(set(regions))
+    assert html.count("<h1>") == html.count("<main>") == 1
