@@ -13,7 +13,9 @@ from sstep_verify.report.plain import DIGITS, count, finite, grouped, short
 from sstep_verify.report.results import Results
 from sstep_verify.report.tables import Column, Table, Value, filed, of, words
 from sstep_verify.report.write import OUTCOMES as OUTCOMES  # its runs are judged as those of any solver
+from sstep_verify.report.write import First
 from sstep_verify.rounding.arithmetic import unit_roundoff
+from studies.report.stability.answer import CAPTION, SLUG, picture, said
 from studies.report.stability.curves import curves_figure, frontier_figure
 from studies.report.stability.document import (
     TENFOLD,
@@ -29,6 +31,10 @@ from studies.report.stability.heat import Cells, HeatMap, cells, full_factor, he
 RECORD = Stability
 
 FORM_WORDS = {"in-place": "a updated in place", "frozen": "the paper's form, a frozen within a window"}
+
+
+INLINE = 2
+"""Figures of a kind that stand in the page; further ones are linked."""
 
 
 class Told(NamedTuple):
@@ -168,7 +174,10 @@ def drawn(results: Results) -> SimpleNamespace:
     ]
     frontier = [frontier_figure([answer for answer in told if answer.safe])] if bands else []
     heat, curves = _figures(stability, found, results.cases)
+    first = picture(results)
     return SimpleNamespace(
+        answer=said(results),
+        first=first and First(*first, SLUG, CAPTION),
         sentences=stability.sentences,
         answers=told,
         frontier=frontier,
@@ -185,6 +194,7 @@ def drawn(results: Results) -> SimpleNamespace:
         },
         texts={},
         tenfold=TENFOLD,
+        inline=INLINE,
     )
 
 

@@ -198,7 +198,7 @@ def test_figures_and_tables_hold_every_run(tmp_path):
     figures = sorted(path.name for path in (folder / "figures").iterdir())
     assert figures == [
         "error-float64-svm-l1.svg", "frontier.svg", "loss-float64-frozen-svm-l1.svg",
-        "loss-float64-in-place-svm-l1.svg", "loss-overview.svg",
+        "loss-float64-in-place-svm-l1.svg", "loss-overview.svg", "stability-error.svg",
     ]  # fmt: skip
     for name in figures:
         root = ElementTree.parse(folder / "figures" / name).getroot()
@@ -228,6 +228,33 @@ def test_figures_and_tables_hold_every_run(tmp_path):
     places = [page.index(f'id="stability-{name}"') for name in ("growth", "worse", "safe")]
     assert places == sorted(places)
     assert "24 of 72 runs, of which 24 beyond the noise of their own scenario and 24 in the median" in page
+
+
+def test_the_first_screen_says_in_how_many_runs_s_step_is_as_stable(tmp_path):
+    cases = [case(form=form) for form in ("in-place", "frozen")]
+    made = document(cases, stability(cases, lambda c, seed: (1, 1, 20, 1.5)))
+    found = stability_part(made)
+    held = sum(len(answer.held) for answer in made.stability.answers)
+    runs = sum(answer.runs for answer in made.stability.answers)
+    rows = {row.name: row.parts for row in found.answer.rows}
+    assert held > 0
+    assert f"in {runs - held} of {runs} runs, at every s from 2 to 16" in found.answer.headline
+    assert len(rows["Does not hold"]) == 4  # three runs, and how many more
+    assert rows["Safe s"] == ("up to 2: all tasks and precisions",)
+    assert "s above" in rows["Not looked at"][1]
+    figure, table, *_ = found.first
+    assert figure.svg.count("-14 0z") == held
+    assert {(row.s, round(row.error / row.classical)) for row in table.rows if row.s == 4} == {(4, 20)}
+    page = (write_report(made, tmp_path / "report") / "index.html").read_text("utf-8")
+    assert page.index("<h1>") < page.index('<dl class="answer">') < page.index("<svg") < page.index("<nav")
+    assert page.index("<nav") < page.index("Exponent")
+
+
+def test_where_nothing_is_worse_all_runs_are_as_stable():
+    made = document([case()], stability([case()], lambda c, seed: (1, 1, 1.1, 1)))
+    said = stability_part(made).answer
+    assert "in all " in said.headline
+    assert "Does not hold" not in {row.name for row in said.rows}
 
 
 def test_colours_are_full_at_the_same_factor_everywhere():
