@@ -168,8 +168,8 @@ class Selection:
     """What a solver is for.
 
     Numbers of `ranks`, ascending; `s`, `data` (a data set or file), `tasks` and `kernels` by name, each as
-    the profile has them if empty; and the `seed` from which values are drawn, and further s where `s` is
-    empty, None for neither.
+    the profile has them if empty; the `seed` from which values are drawn, and further s where `s` is
+    empty, None for neither; and coordinates a step of K-RR (`block`), the profile's if 0.
     """
 
     ranks: tuple[int, ...] = (1,)
@@ -178,6 +178,7 @@ class Selection:
     tasks: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
     seed: int | None = None
+    block: int = 0
 
 
 @dataclass(frozen=True)
@@ -229,12 +230,14 @@ def profile_of(
             for task in family.task:
                 pairs.setdefault(task, {}).update(dict.fromkeys(one.name for one in family.kernel))
         has = "; ".join(f"{task} with {', '.join(kernels)}" for task, kernels in pairs.items())
+        block = f"blocks of {chosen.block}" if chosen.block else ""
         asked = " and ".join(
-            filter(None, (", ".join(chosen.tasks), ", ".join(chosen.kernels), chosen.data))
+            filter(None, (", ".join(chosen.tasks), ", ".join(chosen.kernels), chosen.data, block))
         )
         raise InputError(
             f"profile {profile}: no problem of it goes with {asked or 'this solver'}. It has {has}"
             f"{', and labels are for a K-SVM, other targets for krr' * bool(chosen.data)}"
+            f"{'; blocks are for krr, and hold no more coordinates than there are samples' * bool(block)}"
         )
     for family in families:
         refuse_unusable(family, f"profile {profile}")
@@ -257,6 +260,7 @@ def _part(chosen: Selection, program: ProgramFile | None) -> str:
     given = {
         "the data given": chosen.data,
         "the s given": chosen.s,
+        "the block given": chosen.block,
         "what the program has fixed": own,
     }
     part, other = (" and ".join(name for name, value in of.items() if value) for of in (cut, given))
@@ -265,6 +269,13 @@ def _part(chosen: Selection, program: ProgramFile | None) -> str:
     words = f"A part of the profile, chosen by {part}" if part else "The profile"
     words += f", with {other} instead of its own" * bool(other)
     return f"{words}; {AS_SHIPPED}"
+
+
+def _has_block(family: Family, tasks: tuple[str, ...], chosen: Selection) -> bool:
+    """Whether a family of these tasks can have the block that is asked for, if one is."""
+    sizes = [] if chosen.data else [size_in(name) for name in family.data]
+    small = any(size is not None and size.samples < chosen.block for size in sizes)
+    return not chosen.block or ("krr" in tasks and not small)
 
 
 def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
@@ -285,8 +296,12 @@ def _families(
         raise InputError(
             f"s = {unknown[0]} is asked for, but the program knows s = {', '.join(map(str, known))} only"
         )
+    if chosen.block and program and (own := program.fixed.get("b", chosen.block)) != chosen.block:
+        raise InputError(f"block = {chosen.block} is asked for, but the program has fixed b = {own}")
     if chosen.data:
-        data = load_data(chosen.data, None)
+        # What is asked for says what the targets are used for: labels may be targets of K-RR.
+        wanted = {"regression" if one == "krr" else "classification" for one in chosen.tasks}
+        data = load_data(chosen.data, None, wanted.pop() if len(wanted) == 1 else None)
         if program and (misfit := program.misfit(*data.data.shape)):
             raise InputError(
                 f"{chosen.data}: the program has fixed {misfit}; leave out --on, or fit its file"
@@ -297,8 +312,12 @@ def _families(
         tasks = tuple(one for one in family.task if one in (chosen.tasks or family.task))
         kernels = tuple(one for one in family.kernel if one.name in (chosen.kernels or (one.name,)))
         apart = chosen.data and (edges(family) or (task == "regression") != ("krr" in tasks))
-        if not tasks or not kernels or apart:
+        if not tasks or not kernels or apart or not _has_block(family, tasks, chosen):
             continue
+        if chosen.block:
+            family = replace(family, block=(chosen.block,))
+        if chosen.data and task == "regression":
+            family = replace(family, labels_as_targets=True)
         family = replace(family, task=tasks, kernel=kernels, s=chosen.s or known or family.s)
         family = replace(family, data=(chosen.data,)) if chosen.data else family
         for place, ranks in enumerate(chosen.ranks):

@@ -83,8 +83,9 @@ class Family(FamilyTable):
     A program may draw the coordinates of a block with `replacement`, and all its runs are whole numbers of
     what it `counts` (iterations, windows, epochs); those `from_zero` begin with a = 0 at the beginning of
     the stream. `further` are its s drawn from a seed. `given` is the program or solver under test, where
-    `solver` is but a name for it. With
-    `stability` runs are compared with those of s = 1 against the exact trajectory (`verdicts.measured`).
+    `solver` is but a name for it. With `labels_as_targets` labels of two classes are targets of K-RR as
+    they stand, where its data have such. With `stability` runs are compared with those of s = 1 against the
+    exact trajectory (`verdicts.measured`).
     `oracle` is the name of that which judges (`oracle.choice`). `recorded` is what solver and variants
     declared whose kept runs are judged: none is loaded or started.
     """
@@ -94,6 +95,7 @@ class Family(FamilyTable):
     from_zero: bool = False
     given: ProgramFile | Solver | None = None
     stability: bool = False
+    labels_as_targets: bool = False
     further: tuple[int, ...] = ()
     oracle: str = "arb"
     recorded: Mapping[str, Declaration] | None = None
@@ -142,7 +144,7 @@ class Family(FamilyTable):
     @property
     def targets(self) -> str | None:
         """What the targets of its data are used for, where the data do not say so themselves."""
-        if not self.is_vector:
+        if not (self.is_vector or self.labels_as_targets):
             return None
         return "regression" if "krr" in self.task else "classification"
 

@@ -25,6 +25,7 @@ from sstep_verify.campaign.verdicts.runs import announce_starts, minimum_table, 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.power import power_statement
+from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.problems.data.embedded import REGRESSION, SHAPES, Size, is_edges, size_in
 from sstep_verify.problems.transforms import require_usable
 from sstep_verify.protocol import is_foreign, is_program
@@ -179,15 +180,16 @@ class Verdicts(Kind):
 
     def prepare(self, plan: Plan, units: list[Unit]) -> Prepared:
         """Load every data set and build every case once, so that bad input ends the run at once."""
-        loaded, takes, prepared = {}, [], []
+        loaded: dict[tuple[str, str | None], DataSet] = {}
+        takes, prepared = [], []
         kept: list[int] = []
         code, starts = _code(units), 0
         first: dict[str, tuple] = {}
         for unit in units:
             name, family = unit.data[0], unit.work[0].family
-            if name not in loaded:
-                loaded[name] = load_data(name, plan.directory, family.targets)
-            data = loaded[name]
+            if (name, family.targets) not in loaded:
+                loaded[name, family.targets] = load_data(name, plan.directory, family.targets)
+            data = loaded[name, family.targets]
             declaration = family.solvers()[""].declaration
             if plan.keep or plan.again:
                 declaration = exposing_nothing(declaration)
@@ -209,7 +211,7 @@ class Verdicts(Kind):
             plan.say(f"memory: {name} {largest.words}; {at_once}")
         if starts:
             announce_starts(plan, starts, first.values())
-        return Prepared(prepared, {name: data.sha256 for name, data in loaded.items()}, code)
+        return Prepared(prepared, {name: data.sha256 for (name, _), data in loaded.items()}, code)
 
     def run(self, unit: Unit, plan: Plan) -> Iterator[Finished]:
         """Run the cases, one after the other."""
@@ -296,7 +298,7 @@ def _power(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     """What was measured of a campaign, if it was run whole, as it was measured, and a step was decided."""
     cut = plan.definition.cut
     asked = None if cut is None else cut.selection
-    other = asked is not None and bool(asked.s or asked.data or asked.tasks or asked.kernels)
+    other = asked is not None and bool(asked.s or asked.data or asked.tasks or asked.kernels or asked.block)
     other = other or plan.definition.families[0].oracle != Family.oracle
     if plan.only or other or not steps_decided(verdicts):
         return ""

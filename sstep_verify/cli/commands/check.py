@@ -38,6 +38,10 @@ from sstep_verify.errors import InputError
     help="Iterations per window instead of the profile's.",
 )  # fmt: skip
 @click.option(
+    "--block", type=click.IntRange(min=1), metavar="B",
+    help="K-RR: coordinates a step instead of the profile's.",
+)  # fmt: skip
+@click.option(
     "--profile", type=click.Choice(list(PROFILES)), default="ci", show_default=True,
     shell_complete=complete(lambda: PROFILES), help="Which problems.",
 )  # fmt: skip
@@ -76,7 +80,8 @@ def command(solver, command_line, settings, **given):
     s_values = given["s_values"] or ()
     if s_values and given["stability"]:
         s_values = tuple(sorted({1, *s_values}))
-    selection = Selection(given["ranks"], s_values, given["data"] or "", given["tasks"], given["kernels"])
+    chosen = given["data"] or "", given["tasks"], given["kernels"]
+    selection = Selection(given["ranks"], s_values, *chosen, block=given["block"] or 0)
     described = solver_of(solver, command_line, settings)
     definition = profile_of(given["profile"], described, selection, command_again())
     if given["stability"]:

@@ -12,9 +12,12 @@ from sstep_verify import CallableSolver, Declaration
 from sstep_verify.adapters.program import read_program
 from sstep_verify.campaign import PROFILES
 from sstep_verify.campaign import profile as of_program
+from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.family import expand
+from sstep_verify.errors import InputError
+from sstep_verify.problems.data.embedded import size_in
 
 KINDS = {
     "plain": 'writes = "final"\n[final]\nafter = "alpha:"\n',
@@ -77,3 +80,42 @@ def test_the_description_says_where_a_program_has_fixed_values(fixed, tmp_path):
     made = profile_of("smoke", read_program(str(path)), Selection(), "again")
     told = "The profile, with what the program has fixed instead of its own; as shipped it is: "
     assert made.description.startswith(f"Solver under test: p. {told * bool(fixed)}A first answer")
+
+
+MINE = CallableSolver(lambda problem, blocks, s, a0: a0, Declaration("s"))
+
+
+@pytest.mark.parametrize("labels", [(-1, 1), (0, 2)])
+def test_labels_are_targets_of_ridge_regression_where_that_is_asked_for(tmp_path, labels):
+    path = tmp_path / "labels.svm"
+    path.write_text("".join(f"{labels[k % 2]} 1:{k}\n" for k in range(12)))
+    made = profile_of("ci", MINE, Selection(tasks=("krr",), data=str(path)), "again")
+    assert made.families
+    assert {family.task for family in made.families} == {("krr",)}
+    for family in made.families:
+        targets = load_data(family.data[0], None, family.targets).targets
+        assert sorted(set(targets)) == sorted(labels)
+    other = profile_of("ci", MINE, Selection(data=str(path)), "again")
+    assert not [family for family in other.families if "krr" in family.task]
+    path.write_text("".join(f"{k}.5 1:{k}\n" for k in range(12)))
+    with pytest.raises(InputError, match="these look like regression targets: use krr"):
+        profile_of("ci", MINE, Selection(tasks=("svm-l1",), data=str(path)), "again")
+
+
+def test_a_block_that_is_asked_for_is_that_of_all_problems_that_can_have_it():
+    made = profile_of("ci", MINE, Selection(block=16), "again")
+    assert {family.block for family in made.families} == {(16,)}
+    assert {family.task for family in made.families} == {("krr",)}
+    assert all(size_in(family.data[0]).samples >= 16 for family in made.families)
+    assert "with the block given instead of its own" in made.description
+    for chosen in (Selection(block=1000), Selection(block=2, tasks=("svm-l1",))):
+        with pytest.raises(InputError, match="blocks are for krr, and hold no more coordinates than"):
+            profile_of("ci", MINE, chosen, "again")
+
+
+def test_a_block_that_a_program_has_fixed_is_no_other(tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text('[program]\nname = "p"\ncommand = ["p", "{dir}"]\n[fixed]\nb = 2\n')
+    with pytest.raises(InputError, match="block = 3 is asked for, but the program has fixed b = 2"):
+        profile_of("ci", read_program(str(path)), Selection(block=3), "again")
+    assert profile_of("ci", read_program(str(path)), Selection(block=2, tasks=("krr",)), "again").families
