@@ -222,6 +222,11 @@ class ReadingKind(StrEnum):
     """A constant feature 1."""
     FREE_BIAS = "free_bias"
     """A bias that is not regularised."""
+    C_BY_CLASS = "C_by_class"
+    """A C for each class. Detail: at least, where only the largest entries tell it, or empty; those of
+    label 1 and -1; free, if with a bias that is not regularised."""
+    C_BY_SAMPLE = "C_by_sample"
+    """Weighted samples: a C for each. Detail: free, if with a bias that is not regularised."""
     FEATURE_LOST = "feature_lost"
     """Detail: first or last, half or feature."""
 

@@ -85,6 +85,8 @@ class Reading:
         Name of the mistake in the specification; empty where it names none.
     free_bias : bool
         Whether the problem has a bias that is not regularised, so that ``y'a = 0``.
+    penalties : ndarray, shape (m,), optional
+        The C of every sample, where they differ; the problem has the largest.
     kind : ReadingKind, optional
         Of one that explains the vector, its key in `hints.HINTS`.
     near : float
@@ -98,6 +100,7 @@ class Reading:
     signed: str = ""
     sign: str = ""
     free_bias: bool = False
+    penalties: np.ndarray | None = None
     kind: ReadingKind | None = None
     near: float = math.inf
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from sstep_verify.bounds.optimum.reported import written_gap
 from sstep_verify.bounds.optimum.svm import FLOAT64, svm_values
-from sstep_verify.diagnosis import conventions, other_problems
+from sstep_verify.diagnosis import conventions, other_problems, weighted
 from sstep_verify.diagnosis.conventions import Answer, Reading, as_it_is
 from sstep_verify.diagnosis.other_problems import Other
 from sstep_verify.errors import InputError
@@ -55,28 +55,35 @@ def explains(reading: Reading, tolerance: float, standing: float) -> float:
 def _svm(reading: Reading) -> tuple[float, float]:
     """Upper bound on the gap over the dual value at the vector moved into the box; what rounding adds."""
     problem, vector = reading.problem, reading.vector
-    point = np.clip(vector, 0.0, problem.hinge.upper)
+    power, penalties = problem.hinge.power, reading.penalties
+    each = np.full(problem.samples, problem.hinge.C) if penalties is None else penalties
+    point = np.clip(vector, 0.0, each if power == 1 else np.inf)
     size = float(np.abs(vector).max())
     if not float(np.abs(vector - point).max()) <= NEAR * size + reading.rounding:
         return math.inf, 0.0
     values = svm_values(problem, FLOAT64, point)
     gap, dual = values.gap.upper, values.dual.lower
+    margins = values.slopes + 1.0
+    if penalties is not None:
+        own = float((point**2 @ (1 / problem.hinge.C - 1 / each)) / 4) if power == 2 else 0.0
+        gap -= _losses(problem, margins, 0.0, problem.hinge.C - each) + own
+        dual += own
     if reading.free_bias:
         if not abs(float(problem.targets @ point)) <= NEAR * float(point.sum()):
             return math.inf, 0.0
-        margins = values.slopes + 1.0
-        gap -= problem.hinge.C * (_losses(problem, margins, 0.0) - _least_losses(problem, margins))
+        gap -= _losses(problem, margins, 0.0, each) - _least_losses(problem, margins, each)
     if not dual > 0:
         return math.inf, 0.0
     rounding = np.full(problem.samples, reading.rounding)
     return max(gap, 0.0) / dual * OUTWARD, written_gap(problem, point, rounding, values) / dual
 
 
-def _losses(problem: Problem, margins: np.ndarray, bias: float) -> float:
-    return float((np.maximum(1.0 - margins - problem.targets * bias, 0.0) ** problem.hinge.power).sum())
+def _losses(problem: Problem, margins: np.ndarray, bias: float, each: np.ndarray) -> float:
+    """The sum of all losses, times the C of `each` sample."""
+    return float(each @ np.maximum(1.0 - margins - problem.targets * bias, 0.0) ** problem.hinge.power)
 
 
-def _least_losses(problem: Problem, margins: np.ndarray) -> float:
+def _least_losses(problem: Problem, margins: np.ndarray, each: np.ndarray) -> float:
     """The least that the losses can be with a bias, by bisection of their derivative, which grows with it.
 
     Whatever the bisection ends with is a primal point, so the gap that it leaves is a bound.
@@ -87,9 +94,9 @@ def _least_losses(problem: Problem, margins: np.ndarray) -> float:
     for _ in range(HALVINGS):
         middle = low + (high - low) / 2
         short = np.maximum(1.0 - margins - labels * middle, 0.0)
-        slope = -float(labels @ (short if power == 2 else short > 0))
+        slope = -float((each * labels) @ (short if power == 2 else short > 0))
         low, high = (low, middle) if slope > 0 else (middle, high)
-    return min(_losses(problem, margins, bias) for bias in (low, high))
+    return min(_losses(problem, margins, bias, each) for bias in (low, high))
 
 
 def _ridge(reading: Reading) -> tuple[float, float]:
@@ -148,6 +155,8 @@ OTHERS: dict[ReadingKind, Readings] = {
     ReadingKind.REGULARISED_BIAS: as_optimum(other_problems.constant_feature),
     ReadingKind.FREE_BIAS: conventions.free_bias,
     ReadingKind.FEATURE_LOST: as_optimum(other_problems.features_lost),
+    ReadingKind.C_BY_CLASS: weighted.by_class,
+    ReadingKind.C_BY_SAMPLE: weighted.by_sample,
 }
 """Readings as the optimum of another problem."""
 
@@ -157,6 +166,9 @@ HINTS = CONVENTIONS | OTHERS
 LESS_THAN: dict[ReadingKind, tuple[ReadingKind, ...]] = {
     ReadingKind.OTHER_PENALTY: (ReadingKind.NO_UPPER,),  # A larger C that no entry reaches is none.
     ReadingKind.REORDERED: (ReadingKind.GROUPED, ReadingKind.SHIFTED),
+    # With two numbers, or with one for each sample, more can be explained than with one.
+    ReadingKind.C_BY_CLASS: (ReadingKind.OTHER_PENALTY, ReadingKind.NO_UPPER, ReadingKind.FREE_BIAS),
+    ReadingKind.C_BY_SAMPLE: tuple(kind for kind in ReadingKind if kind is not ReadingKind.C_BY_SAMPLE),
 }
 """Readings that say less than others do, which are left out where one of those is found."""
 

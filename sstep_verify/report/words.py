@@ -208,6 +208,14 @@ def _other_parameter(name: str, how: str = "", value: float = 0.0, asked: float 
     return f"the optimum with {name} {value:g} instead of {asked:g}"
 
 
+NOT_JUDGED = " (a known convention that is not judged)"
+"""Said of readings as the optimum of a problem that is none of ours."""
+
+
+def _with_bias(free: str) -> str:
+    return ", with a bias that is not regularised, as in LIBSVM" * (free == "free")
+
+
 def _scaled(factor: float, *names: str) -> str:
     known = " = ".join(dict.fromkeys((*names, f"{factor:.6g}")))
     known += "" if names else ", no known scale"
@@ -245,6 +253,13 @@ READINGS: dict[ReadingKind, Callable[..., str]] = {
     ),
     ReadingKind.FREE_BIAS: lambda: (
         "the optimum with a bias that is not regularised, as in LIBSVM (y'alpha = 0)"
+    ),
+    ReadingKind.C_BY_CLASS: lambda least, positive, negative, free: (
+        f"the optimum where C differs by class, {least}{positive:g} for label 1 and "
+        f"{least}{negative:g} for label -1{_with_bias(free)}{NOT_JUDGED}"
+    ),
+    ReadingKind.C_BY_SAMPLE: lambda free: (
+        f"the optimum of weighted samples, each with a C of its own{_with_bias(free)}{NOT_JUDGED}"
     ),
     ReadingKind.FEATURE_LOST: lambda end, part: (
         f"the optimum without the {end} half of the features: a part of a sum was lost"

@@ -36,9 +36,10 @@ def optimum(problem: Problem) -> np.ndarray:
     return found.alpha
 
 
-def with_free_bias(problem: Problem) -> np.ndarray:
+def with_free_bias(problem: Problem, penalties: np.ndarray | None = None) -> np.ndarray:
     """The optimum with a bias that is not regularised, by SMO steps on the most violating pair."""
-    y, C, shift = problem.targets, problem.hinge.upper, problem.hinge.shift
+    y, shift = problem.targets, problem.hinge.shift
+    C = np.full(y.size, problem.hinge.upper) if penalties is None else penalties
     distances = ((problem.dense[:, None] - problem.dense) ** 2).sum(axis=2)
     matrix = y[:, None] * y * np.exp(-problem.kernel.sigma * distances) + shift * np.eye(y.size)
     alpha, gradient = np.zeros(y.size), -np.ones(y.size)
@@ -51,13 +52,46 @@ def with_free_bias(problem: Problem) -> np.ndarray:
             break
         curvature = matrix[i, i] + matrix[j, j] - 2 * y[i] * y[j] * matrix[i, j]
         step = (score[i] - score[j]) / curvature
-        room_i = C - alpha[i] if y[i] > 0 else alpha[i]
-        room_j = alpha[j] if y[j] > 0 else C - alpha[j]
+        room_i = C[i] - alpha[i] if y[i] > 0 else alpha[i]
+        room_j = alpha[j] if y[j] > 0 else C[j] - alpha[j]
         step = min(step, room_i, room_j)
         alpha[i] += y[i] * step
         alpha[j] -= y[j] * step
         gradient += step * (y[i] * matrix[:, i] - y[j] * matrix[:, j])
     return alpha
+
+
+def with_penalties(problem: Problem, penalties: np.ndarray, passes: int = 20_000) -> np.ndarray:
+    """The optimum where each sample has a C of its own, by passes of coordinate descent."""
+    y, alpha, squared = problem.targets, np.zeros(problem.samples), problem.hinge.power == 2
+    signed = y[:, None] * problem.dense
+    matrix = signed @ signed.T
+    if isinstance(problem.kernel, RBFKernel):
+        distances = ((problem.dense[:, None] - problem.dense) ** 2).sum(axis=2)
+        matrix = y[:, None] * y * np.exp(-problem.kernel.sigma * distances)
+    shift = 1 / (2 * penalties) if squared else np.zeros(y.size)
+    for _ in range(passes):
+        before = alpha.copy()
+        for i in range(y.size):
+            slope, curvature = matrix[i] @ alpha - 1 + shift[i] * alpha[i], matrix[i, i] + shift[i]
+            free = alpha[i] - slope / curvature if curvature else np.inf
+            alpha[i] = min(max(free, 0.0), np.inf if squared else penalties[i])
+        if np.array_equal(alpha, before):
+            break
+    return alpha
+
+
+def _classes(problem: Problem) -> np.ndarray:
+    return np.where(problem.targets > 0, 0.7, 0.2)
+
+
+def _by_class(problem: Problem) -> np.ndarray:
+    return with_penalties(problem, _classes(problem))
+
+
+def _by_sample(problem: Problem) -> np.ndarray:
+    generator = np.random.Generator(np.random.PCG64(5))
+    return with_penalties(problem, generator.uniform(0.2, 3.0, problem.samples))
 
 
 def _grouped(problem: Problem) -> np.ndarray:
@@ -106,6 +140,12 @@ PLANTED = {
              lambda p: _changed(p, data=with_constant_feature(p.data, 1.0))),
     "LIBSVM": (L1, RBF, ReadingKind.FREE_BIAS, "LIBSVM", with_free_bias),
     "LIBSVM, signed": (L2, RBF, ReadingKind.FREE_BIAS, "y_i a_i", lambda p: p.targets * with_free_bias(p)),
+    "classes": (L1, RBF, ReadingKind.C_BY_CLASS, "at least 0.7 for label 1 and at least 0.2 for label -1", _by_class),
+    "classes L2": (L2, RBF, ReadingKind.C_BY_CLASS, "by class, 0.7 for label 1 and 0.2 for label -1", _by_class),
+    "classes, signed": (L1, LINEAR, ReadingKind.C_BY_CLASS, "by class", lambda p: p.targets * _by_class(p)),
+    "classes, LIBSVM": (L1, RBF, ReadingKind.C_BY_CLASS, "label -1, with a bias that is not regularised",
+                        lambda p: with_free_bias(p, _classes(p))),
+    "weighted": (L1, RBF, ReadingKind.C_BY_SAMPLE, "of weighted samples", _by_sample),
     "feature": (KRR, RBF, ReadingKind.FEATURE_LOST, "first feature", lambda p: _changed(p, data=p.dense[:, 1:])),
 }  # fmt: skip
 """By name: loss, kernel, the hint that must be given, words of its message, and the vector."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from answer_vectors import KRR, L1, L2, LINEAR, PLANTED, POLY, RBF, optimum, small
+from answer_vectors import KRR, L1, L2, LINEAR, PLANTED, POLY, RBF, optimum, small, with_penalties
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +15,7 @@ from sstep_verify.checks import optimum as check
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.diagnosis.hints import HINTS
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import Hinge, IndexStream
+from sstep_verify.problems import Hinge, IndexStream, RBFKernel
 from sstep_verify.protocol import Declaration, RunRequest
 from sstep_verify.report.words import reading, violated
 from sstep_verify.trajectory import Trajectory
@@ -82,6 +82,15 @@ def test_a_vector_that_is_only_near_is_explained_by_nothing(loss):
     verdict = judged(problem, np.minimum(moved, 0.7) if loss is L1 else moved)
     assert verdict.status is Status.FAIL
     assert readings(verdict) == []
+
+
+@pytest.mark.parametrize("passes", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("width", [0.03, 0.3, 3.0])
+def test_a_run_that_ended_early_is_none_of_weighted_samples(passes, width):
+    """Its last coordinates lie on the margin, and any C explains those within it."""
+    problem = small(L1, RBFKernel(width))
+    vector = with_penalties(problem, np.full(problem.samples, 0.7), passes)
+    assert not {ReadingKind.C_BY_SAMPLE, ReadingKind.C_BY_CLASS} & {*readings(judged(problem, vector))}
 
 
 def test_other_problems_of_the_same_optimum_are_not_told_beside_a_convention():
