@@ -21,6 +21,9 @@ are never read off kernel entries, which cancel where the terms do not.
 each up to a local error: the distance of their ends is at most the sum of both in the M-norm
 (bounds/window/ridge.py). A distance beyond that is beyond the sum of the two bounds. The judge multiplies
 by its own iterate, which is a sum of no more terms than the product with a and its corrections.
+
+Sizes are those of the largest |a| so far in the run, as in exact replays: a gradient or residual that is
+maintained was rounded when a was larger. The judge's steps are made from a itself.
 """
 
 from __future__ import annotations
@@ -75,6 +78,7 @@ def screen_svm(
     draws: np.ndarray,
     s: int,
     length: int = 0,
+    largest: np.ndarray | None = None,
 ) -> Screened:
     """Compare every window of a K-SVM, or every stretch of several windows, with the judge's own.
 
@@ -83,6 +87,7 @@ def screen_svm(
     stretches of `length`; `draws` are the H coordinates drawn, ``(N - 1) s < H <= N s``. A stretch is made
     of the same steps as one long window: what a later window's stale products are made of are the start's
     terms and the increments since, and it stores a frozen a once more. The solver maintains no weights.
+    `largest`, shape (m,): the largest |a| of the run before the first window, if it did not begin there.
     """
     row_of = np.full(problem.samples, -1, dtype=np.int64)
     row_of[rows] = np.arange(rows.size)
@@ -91,27 +96,46 @@ def screen_svm(
     windows = -(-width // s)
     solver = svm_arithmetic(entries, width, problem.dual, declaration, windows=windows)
     runs = np.ascontiguousarray(alphas, dtype=np.float64), np.ascontiguousarray(draws, dtype=np.int64)
-    return Screened(*_screen(*runs, width, kernel, row_of, solver))
+    return Screened(*_screen(*runs, _before(alphas, largest), width, kernel, row_of, solver))
+
+
+def _before(alphas: np.ndarray, largest: np.ndarray | None) -> np.ndarray:
+    """Sizes that a run had before its first window, shape (m,); what is given is not changed."""
+    return np.zeros(alphas.shape[1]) if largest is None else np.array(largest, dtype=np.float64)
 
 
 _new_state = compiled(new_state)
 
 
 @compiled
-def _screen(alphas, draws, width, rows, row_of, solver):
-    """Distance, bound, ratio and events of every window."""
+def grow(largest, alpha, sizes):
+    """Note an a as a size of later windows: all that it and `largest` have been, into `sizes`.
+
+    A number that is not finite is no size of later windows.
+    """
+    for i in range(alpha.size):
+        size = abs(alpha[i])
+        if size < np.inf:
+            largest[i] = max(largest[i], size)
+        sizes[i] = largest[i] if size < np.inf else size
+
+
+@compiled
+def _screen(alphas, draws, largest, width, rows, row_of, solver):
+    """Distance, bound, ratio and events of every window; `largest` is changed."""
     count, samples = alphas.shape[0] - 1, alphas.shape[1]
     distance, bound, ratio = np.zeros(count), np.zeros(count), np.zeros(count)
     events = np.zeros(count, dtype=np.int64)
     local_of, none = np.full(samples, -1, dtype=np.int64), np.zeros((5, 0))
-    now, reach = np.empty(samples), np.empty(samples)
+    now, reach, sizes = np.empty(samples), np.empty(samples), np.empty(samples)
     for window in range(count):
         drawn = draws[window * width : min(window * width + width, draws.size)]
         places, order = _distinct(drawn, local_of)
         begin, end = alphas[window], alphas[window + 1]
+        grow(largest, begin, sizes)
         state = _new_state(now, reach, places, row_of[places], 2 * drawn.size)
         radius = np.full(places.size, np.inf)
-        if carry(rows, solver, none, begin, order, state):
+        if carry(rows, solver, none, begin, sizes, order, state):
             radius = state.radius * OUTWARD
         events[window] = state.counts[EVENTS]
         for times in state.drawn:
@@ -163,6 +187,7 @@ def screen_ridge(
     draws: np.ndarray,
     s: int,
     length: int = 0,
+    largest: np.ndarray | None = None,
 ) -> Screened:
     """Compare every window, or stretch, of a K-RR with the judge's own in the M-norm; see `screen_svm`.
 
@@ -171,9 +196,11 @@ def screen_ridge(
     length = length or s
     row_of = np.full(problem.samples, -1, dtype=np.int64)
     row_of[rows] = np.arange(rows.size)
-    compared = np.zeros((alphas.shape[0] - 1, 3))
+    compared, before = np.zeros((alphas.shape[0] - 1, 3)), _before(alphas, largest)
+    sizes = np.empty_like(before)
     for window in range(compared.shape[0]):
         begin, end = (alphas[place].astype(np.float64) for place in (window, window + 1))
+        grow(before, begin, sizes)
         blocks = draws[window * length : (window + 1) * length]
         places, local = np.unique(blocks, return_inverse=True)
         moved = np.abs(np.delete(end - begin, places)).max(initial=0.0)
@@ -181,7 +208,7 @@ def screen_ridge(
             compared[window] = (moved if 0.0 < moved < np.inf else np.inf), 0.0, np.inf
             continue
         window_rows, local = entries.at(row_of[places]), local.reshape(blocks.shape)
-        ended, bound = _window(problem, declaration, window_rows, places, begin, local, s)
+        ended, bound = _window(problem, declaration, window_rows, places, begin, sizes, local, s)
         # Every entry of a difference is rounded once, which energy_norm allows for.
         low, _ = energy_norm(
             window_rows, places, end[places] - ended, problem.samples, problem.ridge.penalty
@@ -198,6 +225,7 @@ def _window(
     entries: KernelEntries,
     places: np.ndarray,
     begin: np.ndarray,
+    sizes: np.ndarray,
     draws: np.ndarray,
     s: int,
 ) -> tuple[np.ndarray, float]:
@@ -219,6 +247,6 @@ def _window(
         return now[places], np.inf
     steps, windows = RidgeSteps(draws, increments), -(-draws.shape[0] // s)
     bound = ridge_window_errors(
-        entries, places, begin, targets, steps, penalty, declaration, windows=windows, judged=True
+        entries, places, sizes, targets, steps, penalty, declaration, windows=windows, judged=True
     )
     return now[places], bound.norm

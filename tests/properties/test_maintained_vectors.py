@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from daily import some
 
-from sstep_verify import Status
+from sstep_verify import Declaration, Status
+from sstep_verify.bounds.screen import screen_ridge, screen_svm
 from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from studies.alarms.groups import NO_RUN, decided, verdicts_of
 from studies.coverage.cases import planned
 from studies.coverage.rules import left_for
@@ -35,3 +38,47 @@ def test_a_maintained_vector_is_within_the_bound_from_any_start(check, log, seed
             judged += sum(decided(one) for one in verdicts)
             assert not [one for one in verdicts if one.status in (Status.FAIL, Status.INCONCLUSIVE)]
     assert judged >= 12
+
+
+LOSSES = {"svm-l1": Hinge(1e9), "svm-l2": SquaredHinge(1e9), "krr": Ridge(10.0)}
+M, S, WINDOWS = 12, 4, 90
+
+
+def maintained(problem: Problem, draws: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """a at the ends of windows of a run that maintains its gradient, or its residual, from step to step."""
+    signs = problem.targets if problem.is_svm else np.ones(M)
+    kernel = problem.data @ problem.data.T * np.outer(signs, signs)
+    if problem.is_svm:
+        matrix, right = kernel + problem.hinge.shift * np.eye(M), np.ones(M)
+    else:
+        matrix, right = kernel / problem.ridge.penalty + M * np.eye(M), problem.targets
+    alpha, gradient = alpha.copy(), matrix @ alpha - right
+    ends = [alpha.copy()]
+    for step, i in enumerate(draws.tolist(), 1):
+        new = alpha[i] - gradient[i] / matrix[i, i]
+        new = min(max(new, problem.dual.lower), problem.dual.upper) if problem.is_svm else new
+        gradient += matrix[i] * (new - alpha[i])
+        alpha[i] = new
+        ends += [alpha.copy()] * (step % S == 0)
+    return np.array(ends)
+
+
+@pytest.mark.parametrize("task", VECTORS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_screen_takes_the_sizes_of_the_bound(task, seed):
+    """What it flags and nobody replays is INCONCLUSIVE, also for a correct solver."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    data, targets = generator.standard_normal((M, 300)), np.where(generator.random(M) < 0.5, -1.0, 1.0)
+    problem = Problem("drawn", data, targets, LinearKernel(), LOSSES[task])
+    draws = IndexStream("uniform", M, 1, S * WINDOWS, seed=seed).blocks(0, S * WINDOWS)
+    alphas = maintained(problem, draws.ravel(), generator.uniform(0.5, 1.0, M) * 1e8)
+    declared, rows = Declaration("maintains a vector"), np.arange(M)
+    given = problem, declared, kernel_entries(problem, declared, rows), rows
+    screen = screen_svm if problem.is_svm else screen_ridge
+    drawn = draws.ravel() if problem.is_svm else draws
+    assert (screen(*given, alphas, drawn, S).ratio <= 1).all()
+    # A part of the run, whose vector has the roundings of what was before it.
+    part = alphas[WINDOWS // 2 :], drawn[S * (WINDOWS // 2) :], S
+    assert (screen(*given, *part, largest=np.abs(alphas).max(axis=0)).ratio <= 1).all()
+    # By the sizes of alpha at each window's start correct windows are beyond their bound.
+    assert (screen(*given, *part).ratio > 1).any()

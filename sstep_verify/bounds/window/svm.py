@@ -289,7 +289,7 @@ def svm_trajectory_bound(
             state.carried_size[:], state.carried_error[:] = terms.size, terms.error
             if begin == 0:
                 rows.terms[:, places] = np.maximum(terms.products, rows.terms[:, places])
-        bounded = bounded and carry(rows, solver, np.array([*exact, found]), sizes, draws, state)
+        bounded = bounded and carry(rows, solver, np.array([*exact, found]), sizes, sizes, draws, state)
         if drift is not None:
             drift.end(state.moved, state.drawn, (sizes[places] + state.moved) * OUTWARD)
         # Of a coordinate drawn more than once the last value holds.

@@ -85,13 +85,13 @@ class Formed(NamedTuple):
 
 
 @compiled
-def carry(rows, solver, exact, alpha, draws, state):
+def carry(rows, solver, exact, alpha, sizes, draws, state):
     """Carry the errors through one window and what is stored at its end; False if nothing can be promised.
 
     `exact`, shape (5, s), are exact steps: value before, increment, lower and upper end of an enclosure of
-    the unclipped new value, bound on the error of that; (5, 0) where the judge makes the steps. `alpha`,
-    (m,), is a at the window's start, or bounds on its sizes; `draws`, (s,), are places among the
-    coordinates. The state is changed.
+    the unclipped new value, bound on the error of that; (5, 0) where the judge makes the steps, from
+    `alpha`, (m,), a at the window's start. Bounds on the sizes that the solver's gradients were made from
+    are `sizes`, (m,); `draws`, (s,), are places among the coordinates. The state is changed.
 
     Each step goes through `_formed`, `_local_error`, `_clipped` and `_settle`. `point` is one column of
     `exact`, or what `_judge_step` returns in its place. `clipped` is the triple that `_clipped` returns.
@@ -99,11 +99,11 @@ def carry(rows, solver, exact, alpha, draws, state):
     state.counts[SUPPORT], state.counts[MADE], state.totals[WEIGHT] = 0, 0, 0.0
     for j in range(alpha.size):
         state.now[j] = rows.labels[j] * alpha[j]
-        state.reach[j] = abs(alpha[j]) * solver.stale if solver.from_a else 0.0
+        state.reach[j] = abs(sizes[j]) * solver.stale if solver.from_a else 0.0
         state.counts[SUPPORT] += state.reach[j] != 0.0
         state.totals[WEIGHT] += rows.heights[j] * state.reach[j]
     for i in range(state.sample.size):
-        state.start[i] = abs(alpha[state.sample[i]])
+        state.start[i] = abs(sizes[state.sample[i]])
         state.moved[i], state.rounded[i], state.drawn[i] = 0.0, 0.0, 0
     for step in range(draws.size):
         i = draws[step]

@@ -28,6 +28,7 @@ from sstep_verify.bounds.window.svm_formulas import HIGH, LOW
 from sstep_verify.checks.shared.case import Case, after_run, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.window.choose import screenable
+from sstep_verify.checks.window.compare import largest_until
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
@@ -191,7 +192,8 @@ def bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Finding | Non
     rows = np.unique(draws)
     if 2 * length**2 * rows.size > BRIDGE or rows.size * problem.samples > ENTRIES:
         return None
-    screened = _windows(case, rows, np.array([plain.at(begin), plain.at(end)]), draws, plain.s, length)
+    ends, largest = np.array([plain.at(begin), plain.at(end)]), largest_until(plain, begin)
+    screened = _windows(case, rows, ends, draws, plain.s, length, largest)
     return _compared(screened, 0, Window(begin, end, ("unlike the run made again",)))
 
 
@@ -212,15 +214,27 @@ def _parts(case: Case, run: Trajectory) -> Iterator[tuple[int, Screened]]:
             last, rows = last + 1, more
             if rows.size == samples:
                 last = count
-        yield first, _windows(case, rows, run.alphas[first : last + 1], draws[first * s : last * s], s)
+        yield (
+            first,
+            _windows(
+                case, rows, run.alphas[first : last + 1], draws[first * s : last * s], s,
+                largest=largest_until(run, ends[first]),
+            ),
+        )  # fmt: skip
         first = last
 
 
 def _windows(
-    case: Case, rows: np.ndarray, alphas: np.ndarray, draws: np.ndarray, s: int, length: int = 0
+    case: Case,
+    rows: np.ndarray,
+    alphas: np.ndarray,
+    draws: np.ndarray,
+    s: int,
+    length: int = 0,
+    largest: np.ndarray | None = None,
 ) -> Screened:
     problem, declared = case.problem, case.formulas
     compare, drawn = (screen_svm, draws.ravel()) if problem.is_svm else (screen_ridge, draws)
     return compare(
-        problem, declared, kernel_entries(problem, declared, rows), rows, alphas, drawn, s, length
+        problem, declared, kernel_entries(problem, declared, rows), rows, alphas, drawn, s, length, largest
     )
