@@ -9,9 +9,13 @@ from daily import some
 from sstep_verify import Declaration, Status
 from sstep_verify.bounds.screen import screen_ridge, screen_svm
 from sstep_verify.checks import step_replay, window_replay
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.steps.tally import empty_tally
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.trajectory import Trajectory
 from studies.alarms.groups import NO_RUN, decided, verdicts_of
 from studies.coverage.cases import planned
 from studies.coverage.rules import left_for
@@ -82,3 +86,30 @@ def test_a_screen_takes_the_sizes_of_the_bound(task, seed):
     assert (screen(*given, *part, largest=np.abs(alphas).max(axis=0)).ratio <= 1).all()
     # By the sizes of alpha at each window's start correct windows are beyond their bound.
     assert (screen(*given, *part).ratio > 1).any()
+
+
+@pytest.mark.parametrize("weights", [None, 0])
+def test_sizes_of_the_run_are_kept_where_no_drift_is_bounded(weights):
+    """Of declared weights the drift is bounded by itself, and no size is taken of what alpha was before."""
+    generator = np.random.Generator(np.random.PCG64(3))
+    data, targets = generator.standard_normal((M, 30)), np.where(generator.random(M) < 0.5, -1.0, 1.0)
+    problem = Problem("drawn", data, targets, LinearKernel(), LOSSES["svm-l1"])
+    stream = IndexStream("uniform", M, 1, S * WINDOWS, seed=3)
+    first = generator.uniform(0.5, 1.0, M) * 1e8
+    alphas = maintained(problem, stream.blocks(0, S * WINDOWS).ravel(), first)
+    log = generator.uniform(0.0, 1.0, (S * WINDOWS, 1))
+    case = Case(
+        "drawn", problem, stream, (S,), S * WINDOWS, Declaration("carries", weights=weights, log=True)
+    )
+    run = Trajectory(s=S, start=0, iterations=np.array([0]), alphas=alphas[:1], log=log)
+    judge = StepJudge(case, Oracle(problem))
+    drawn = np.isin(np.arange(M), stream.blocks(0, S * WINDOWS))
+    for skipped in (0, S * WINDOWS // 2):
+        state, drift = judge._beginning(run)
+        judge._skip(run, state, 0, skipped)
+        for _ in judge._judge_steps(
+            run, state, empty_tally(S * WINDOWS - skipped), drift, skipped, S * WINDOWS
+        ):
+            pass
+        expected = np.abs(state.alpha) if weights == 0 else np.maximum(first, np.abs(state.alpha))
+        np.testing.assert_array_equal(state.bounded[drawn], expected[drawn])

@@ -30,7 +30,8 @@ holds ``|a'|``, to which each step adds ``|theta_t| + e_t``, and `increment_erro
 
 For ``|a'_l|`` stands the largest ``|a_l|`` so far in the run. A gradient that is maintained from step to
 step was rounded when a was larger, and keeps that error when a is small again. How often it was rounded is
-not counted, so over a long run its drift is not bounded.
+not counted, so over a long run its drift is not bounded. Of weights that a solver declares it is
+(bounds/step/drift.py), so that |a| at the window's start is enough there.
 """
 
 from __future__ import annotations

@@ -220,8 +220,9 @@ class StepJudge:
     def _beginning(self, trajectory: Trajectory) -> tuple[State, WeightsDrift | None]:
         """The state before the first step, and the drift of weights that are carried beside it."""
         case, alpha = self.case, np.array(trajectory.alphas[0], dtype=np.float64)
-        state = state_of(case.problem, alpha, case.stream.block)
-        if case.formulas.weights is None:
+        kept = case.formulas.weights is None
+        state = state_of(case.problem, alpha, case.stream.block, keeps=kept)
+        if kept:
             return state, None
         return state, WeightsDrift(case.problem, case.formulas, alpha, trajectory.start, trajectory.s)
 
@@ -239,6 +240,8 @@ class StepJudge:
             state.alpha[draws[-1]] = log[-1]
         if end > begin:
             state.moved[:] = np.abs(state.alpha)
+            if not state.keeps:
+                state.largest[:] = np.where(np.isfinite(state.moved), state.moved, 0.0)
             state.bounded[:] = np.where(state.moved <= state.largest, state.largest, state.moved)
             state.signed[:] = state.start[:] = state.signs * state.alpha
 

@@ -26,7 +26,7 @@ class State(NamedTuple):
         Labels or ones; ones or targets, which products are taken from; a; signs times a, now (K-RR: a
         itself) and at the window's start.
     largest : ndarray, shape (m,)
-        The largest |a| so far in the run.
+        The largest |a| so far in the run; |a| now, where sizes are not kept.
     moved, bounded, increment_error : ndarray, shape (m,)
         |a| at the window's start plus the sizes of increments since; `largest` there plus these, each with
         what the increment used may differ by; that difference alone.
@@ -40,6 +40,8 @@ class State(NamedTuple):
         Coordinates of the step before; -1 at the beginning.
     step : ndarray, shape (b,)
         Their increments.
+    keeps : float
+        1 where sizes of the run are kept; 0 for a solver that declares weights, whose drift is bounded.
     """
 
     signs: np.ndarray
@@ -56,6 +58,7 @@ class State(NamedTuple):
     drawn: np.ndarray
     last: np.ndarray
     step: np.ndarray
+    keeps: float
 
 
 class Progress(NamedTuple):
@@ -78,7 +81,7 @@ class Progress(NamedTuple):
     moves: bool
 
 
-def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
+def state_of(problem: Problem, alpha: np.ndarray, block: int, *, keeps: bool = True) -> State:
     """The state before the first step of b coordinates from a, shape (m,), which it holds."""
     signs, linear = (
         np.ascontiguousarray(values, dtype=np.float64) for values in (problem.signs, problem.linear)
@@ -90,6 +93,7 @@ def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
     return State(
         signs, linear, alpha, signed, signed.copy(), largest, moved, bounded, error, first,
         np.zeros(alpha.size + 2), drawn, np.full(block, -1, dtype=np.int64), np.zeros(block),
+        float(keeps),
     )  # fmt: skip
 
 
@@ -175,7 +179,7 @@ def follow_step(state, sums, stretch, step, progress, block):
         moves = moves or abs(increment) > 0.0
         state.alpha[i] = value
         if abs(value) < np.inf:
-            state.largest[i] = max(state.largest[i], abs(value))
+            state.largest[i] = max(state.largest[i] * state.keeps, abs(value))
         state.signed[i] = state.signs[i] * value
         state.moved[i] += size
         state.increment_error[i] += error
