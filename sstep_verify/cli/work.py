@@ -94,8 +94,9 @@ class Progress:
             except KeyboardInterrupt:
                 goes_on = f"--resume continues from iteration {self._kept}"
                 nothing = "no checkpoint was written, so nothing of this run is kept"
-                self.note(f"interrupted: {goes_on if self._kept else nothing}")
-                raise
+                told = f"interrupted: {goes_on if self._kept else nothing}"
+                self.note(told)
+                raise KeyboardInterrupt(told) from None
 
     def step(self, iteration: int) -> None:
         """Move the bar."""
@@ -178,8 +179,8 @@ def on_ranks(function: Callable[[Communicator, Unwatched], int | None], hang_lim
     except (WindowError, IncoherenceError, ReadingError) as error:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         job.leave(FAILED, f"error: {error}{notes}")
-    except KeyboardInterrupt:
-        job.abort(INTERRUPTED, "interrupted" if comm.rank == 0 else "")
+    except KeyboardInterrupt as interrupt:  # Whoever says more of it has said so.
+        job.abort(INTERRUPTED, "interrupted" if comm.rank == 0 and not interrupt.args else "")
     except BaseException as error:
         job.abort(FAILED, f"rank {comm.rank} of {comm.size} ends the job:\n{_told(error, job.watchdog)}")
     job.leave(code or 0)

@@ -95,7 +95,9 @@ def test_what_was_reached_is_kept_when_the_job_is_asked_to_end(folder, number, r
         finally:
             job.kill()
     assert read_checkpoint(checkpoint).place.iteration > 1000
-    assert "interrupted: --resume continues from iteration " in (folder / "log").read_text("utf-8")
+    said = (folder / "log").read_text("utf-8")
+    assert "interrupted: --resume continues from iteration " in said
+    assert len([line for line in said.splitlines() if line.startswith("interrupted")]) == 1, said
     assert _rank_of(folder, 0) is None, "no process may be left"
 
 
