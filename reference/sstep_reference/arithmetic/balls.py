@@ -14,6 +14,9 @@ import numpy as np
 from sstep_reference.arithmetic.base import Arithmetic, Scalar, exact_fraction
 from sstep_reference.errors import InvalidInputError, SingularSystemError
 
+SPARSE = 4
+"""Least number of entries for each that is not 0, for which samples are held by the latter alone."""
+
 
 class BallVector:
     """Mutable vector of balls, kept as an n x 1 arb_mat, a 1 x n arb_mat, or both.
@@ -72,6 +75,51 @@ class BallTable:
 
     samples: Any
     norms: list[Scalar]
+
+    def tolist(self) -> list[list[Scalar]]:
+        """The samples, one row each."""
+        return self.samples.tolist()
+
+    def products(self, i: int) -> list[Scalar]:
+        """Inner products of every sample with sample i, as one matrix product."""
+        sample = [self.samples[i, j] for j in range(self.samples.ncols())]
+        return (self.samples * type(self.samples)(len(sample), 1, sample)).entries()
+
+
+@dataclass(frozen=True)
+class SparseBallTable:
+    """Samples by their entries that are not 0, and their m squared norms.
+
+    Parameters
+    ----------
+    features : int
+        Number of features (n).
+    rows, columns : list of lists of (int, arb)
+        By sample, feature and value; by feature, sample and value.
+    norms : list of m arb
+        Squared norms.
+    """
+
+    features: int
+    rows: list[list[tuple[int, Scalar]]]
+    columns: list[list[tuple[int, Scalar]]]
+    norms: list[Scalar]
+
+    def tolist(self) -> list[list[Scalar]]:
+        """The samples, one row each."""
+        samples = [[flint.arb(0)] * self.features for _ in self.rows]
+        for sample, row in zip(samples, self.rows, strict=True):
+            for j, value in row:
+                sample[j] = value
+        return samples
+
+    def products(self, i: int) -> list[Scalar]:
+        """Inner products of every sample with sample i, from the features that both have."""
+        found = [flint.arb(0)] * len(self.rows)
+        for j, value in self.rows[i]:
+            for other, entry in self.columns[j]:
+                found[other] = found[other] + value * entry
+        return found
 
 
 class Balls(Arithmetic):
@@ -181,26 +229,42 @@ class Balls(Arithmetic):
                     f"a {b} x {b} system cannot be proven invertible at {self.bits} bits; use more bits"
                 ) from error
 
-    def table(self, data: Iterable[Iterable[Any]]) -> BallTable:
-        """Samples as an arb_mat of shape (m, n), with their squared norms."""
-        samples = flint.arb_mat([[self.number(x) for x in _plain(row)] for row in data])
+    def table(self, data: Iterable[Iterable[Any]]) -> BallTable | SparseBallTable:
+        """Samples with their squared norms; float64 data with few entries by these entries alone."""
+        if isinstance(data, np.ndarray) and data.dtype == np.float64:
+            where = np.nonzero(data)
+            if SPARSE * where[0].size <= data.size:
+                return self._sparse_table(data, *where)
+        rows = [[self.number(x) for x in _plain(row)] for row in data]
         norms = []
         with self.working():
-            for i in range(samples.nrows()):
-                sample = BallVector(column=self._sample(samples, i))
-                norms.append((sample.row() * sample.column())[0, 0])
-        return BallTable(samples, norms)
+            for row in rows:
+                norms.append((flint.arb_mat(1, len(row), row) * flint.arb_mat(len(row), 1, row))[0, 0])
+        return BallTable(flint.arb_mat(rows), norms)
 
-    def samples(self, table: BallTable) -> list[list[Scalar]]:
-        """The samples of a table, one row each."""
-        return table.samples.tolist()
-
-    def products(self, table: BallTable, i: int) -> list[Scalar]:
-        """Inner products of every sample with sample i, as one matrix product."""
+    def _sparse_table(self, data: np.ndarray, samples: np.ndarray, features: np.ndarray) -> SparseBallTable:
+        rows: list[list[tuple[int, Scalar]]] = [[] for _ in range(data.shape[0])]
+        columns: list[list[tuple[int, Scalar]]] = [[] for _ in range(data.shape[1])]
+        for i, j, x in zip(
+            samples.tolist(), features.tolist(), data[samples, features].tolist(), strict=True
+        ):
+            value = self.number(x)
+            rows[i].append((j, value))
+            columns[j].append((i, value))
         with self.working():
-            return (table.samples * self._sample(table.samples, i)).entries()
+            norms = [sum((value * value for _, value in row), flint.arb(0)) for row in rows]
+        return SparseBallTable(data.shape[1], rows, columns, norms)
 
-    def squared_distances(self, table: BallTable, i: int) -> list[Scalar]:
+    def samples(self, table: BallTable | SparseBallTable) -> list[list[Scalar]]:
+        """The samples of a table, one row each."""
+        return table.tolist()
+
+    def products(self, table: BallTable | SparseBallTable, i: int) -> list[Scalar]:
+        """Inner products of every sample with sample i."""
+        with self.working():
+            return table.products(i)
+
+    def squared_distances(self, table: BallTable | SparseBallTable, i: int) -> list[Scalar]:
         """Squared distances by norm expansion; its cancellation only widens the balls."""
         norms, norm = table.norms, table.norms[i]
         with self.working():
@@ -208,9 +272,6 @@ class Balls(Arithmetic):
             distances = [other + norm - 2 * product for other, product in zip(norms, products, strict=True)]
         distances[i] = flint.arb(0)
         return distances
-
-    def _sample(self, samples: Any, i: int) -> Any:
-        return flint.arb_mat(samples.ncols(), 1, [samples[i, j] for j in range(samples.ncols())])
 
     def matrix(self, rows: Sequence[Sequence[Scalar]]) -> Any:
         """Return the rows as an arb_mat."""
