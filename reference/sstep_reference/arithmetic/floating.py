@@ -49,6 +49,8 @@ class Float(Arithmetic):
         """
         if type(x) is int and -EXACT_INTEGERS <= x <= EXACT_INTEGERS:
             return self.type(x)
+        if type(x) is float and self.type is not np.float32 and np.isfinite(x):
+            return self.type(x)
         return x if isinstance(x, self.type) and np.isfinite(x) else super().number(x)
 
     def from_fraction(self, x: Fraction) -> Any:
