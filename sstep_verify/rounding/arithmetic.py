@@ -117,9 +117,8 @@ def raise_smallest(bounds: np.ndarray) -> None:
     bounds : ndarray, shape (c, m)
         Non-negative numbers; an infinite one stays what it is, and so does 0.
     """
-    for row in bounds:
-        largest = np.max(row, where=np.isfinite(row), initial=0.0)
-        np.maximum(row, 2.0**-252 * largest, out=row, where=row > 0.0)
+    largest = np.max(bounds, axis=1, where=np.isfinite(bounds), initial=0.0, keepdims=True)
+    np.maximum(bounds, 2.0**-252 * largest, out=bounds, where=bounds > 0.0)
 
 
 def norm(vector: np.ndarray) -> float:

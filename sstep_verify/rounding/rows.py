@@ -23,6 +23,7 @@ from sstep_verify.rounding.arithmetic import (
     rounded_up,
     smallest_subnormal,
 )
+from sstep_verify.rounding.samples import absolute_products, sample_sizes
 
 ENTRIES_AT_ONCE = 1 << 18
 """Kernel entries held at once: what the caches of a processor hold of the arrays made of them."""
@@ -67,11 +68,10 @@ def factored_products(
     """Products formed from the samples; None unless kernel and declaration allow that."""
     if not may_factor(problem, declaration):
         return None
-    data = np.abs(problem.dense)
     with np.errstate(over="ignore", invalid="ignore"):
-        sizes = rounded_up(data[rows] @ data.T, problem.features + 16)
-        lengths = data[rows].sum(axis=1) * OUTWARD
-        return FactoredProducts(sizes, lengths, data.max(axis=1, initial=0.0), problem.features)
+        sizes = rounded_up(absolute_products(problem.data, rows), problem.features + 16)
+        lengths, heights = sample_sizes(problem.data)
+        return FactoredProducts(sizes, lengths[rows] * OUTWARD, heights, problem.features)
 
 
 def may_factor(problem: Problem, declaration: Declaration) -> bool:
@@ -82,9 +82,9 @@ def may_factor(problem: Problem, declaration: Declaration) -> bool:
 
 def largest_sample_sizes(problem: Problem) -> tuple[float, float]:
     """Largest ``sum_k |x_ik|`` and ``|x_ik|`` of the samples."""
-    data = np.abs(problem.dense)
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(data.sum(axis=1).max(initial=0.0)) * OUTWARD, float(data.max(initial=0.0))
+        lengths, heights = sample_sizes(problem.data)
+        return float(lengths.max(initial=0.0)) * OUTWARD, float(heights.max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,21 @@ class KernelEntries:
         return (products * self.factored.lengths + products + self.factored.features) * (
             smallest_subnormal(precision) * OUTWARD
         )
+
+
+def joined(parts: list[KernelEntries]) -> KernelEntries:
+    """The rows of some parts, one after the other."""
+    first = parts[0].factored
+    values = np.concatenate([part.values for part in parts])
+    judge_error = np.concatenate([part.judge_error for part in parts])
+    solver_error = np.concatenate([part.solver_error for part in parts])
+    if first is None:
+        return KernelEntries(values, judge_error, solver_error)
+    factored = [part.factored for part in parts if part.factored is not None]
+    sizes = np.concatenate([one.sizes for one in factored])
+    lengths = np.concatenate([one.lengths for one in factored])
+    products = FactoredProducts(sizes, lengths, first.heights, first.features)
+    return KernelEntries(values, judge_error, solver_error, products)
 
 
 def panel_entries(rows: np.ndarray, places: np.ndarray) -> KernelEntries:

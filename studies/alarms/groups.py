@@ -121,10 +121,11 @@ def parts_of_bound(case: Case, run: Trajectory) -> dict[str, float]:
     if not 0.0 < solver <= whole < np.inf:  # an exact step decides no clip: its bound is another one
         return {}
     exact = Oracle(case.problem)
-    entries = kept_entries(oracle, case.problem, case.declaration)
+    entries = kept_entries(oracle, case.problem, case.declaration, judge.rows.columns)
     nothing = np.zeros_like(entries.values)
     exact.kept(
-        entries_key(case.declaration), lambda: replace(entries, judge_error=nothing, solver_error=nothing)
+        entries_key(case.declaration, judge.rows.columns),
+        lambda: replace(entries, judge_error=nothing, solver_error=nothing),
     )
     sums = size(StepJudge(case, exact, judge=False))
     return {

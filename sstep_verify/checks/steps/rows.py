@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +18,11 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import raise_smallest
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.rounding.rows import largest_sample_sizes, may_factor
+from sstep_verify.rounding.rows import ENTRIES_AT_ONCE, largest_sample_sizes, may_factor
 from sstep_verify.rounding.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
 
 WHOLE_WORDS = 1 << 25
-"""Entries of a kernel matrix up to which all rows are formed once: up to seven arrays of 256 MiB."""
+"""Entries of the rows that a case draws, up to which these are formed once: seven arrays of 256 MiB."""
 
 STRETCH_WORDS = 1 << 22
 """Kernel entries of the rows of a stretch, where the matrix is larger than that."""
@@ -51,33 +53,55 @@ class Rows(NamedTuple):
     slot: np.ndarray
 
 
-def entries_key(declaration: Declaration) -> str:
-    """Name under which an oracle keeps the entries of a declaration."""
-    return f"kernel entries for {declaration!r}"
+def entries_key(declaration: Declaration, columns: np.ndarray) -> str:
+    """Name under which an oracle keeps the entries of some coordinates for a declaration."""
+    return f"kernel entries of {hashlib.sha256(columns.tobytes()).hexdigest()} for {declaration!r}"
 
 
-def kept_entries(oracle: Oracle, problem: Problem, declaration: Declaration) -> KernelEntries:
-    """All rows with their bounds, which the oracle keeps for all judges of a problem's steps."""
+def kept_entries(
+    oracle: Oracle, problem: Problem, declaration: Declaration, columns: np.ndarray
+) -> KernelEntries:
+    """Rows of some coordinates with their bounds, which the oracle keeps for all judges that draw these."""
     return oracle.kept(
-        entries_key(declaration), lambda: kernel_entries(problem, declaration, np.arange(problem.samples))
+        entries_key(declaration, columns), lambda: kernel_entries(problem, declaration, columns)
     )
 
 
 class JudgeRows:
-    """Rows of the coordinates of a case.
+    """Rows of the coordinates that a case draws.
 
-    The oracle keeps the entries of a whole matrix for all cases that share data and kernel. `judge` says
-    whether the judge's own errors are part of the errors; they are not where steps are exact.
+    The oracle keeps their entries for all cases that share data, kernel and these coordinates: all of them
+    where more than half are drawn. `judge` says whether the judge's own errors are part of the errors; they
+    are not where steps are exact.
     """
 
     def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True):
         self._case, self._oracle, self._judge = case, oracle, judge
         problem, declaration = case.problem, case.formulas
-        self.whole = problem.samples**2 <= WHOLE_WORDS
         self.factored = NOT_FACTORED
         if may_factor(problem, declaration):
             self.factored = Factored(problem.features, *largest_sample_sizes(problem))
         self._every: Rows | None = None
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The coordinates that the case draws, ascending; all of them where these are more than half."""
+        stream, samples = self._case.stream, self._case.problem.samples
+        drawn = np.unique(stream.blocks(0, stream.length)).astype(np.int64)
+        return drawn if 2 * drawn.size <= samples else np.arange(samples, dtype=np.int64)
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether their rows are kept, all of them."""
+        return self.columns.size * self._case.problem.samples <= WHOLE_WORDS
+
+    @cached_property
+    def _place(self) -> np.ndarray:
+        """Row of each coordinate among those that are kept, -1 of one that is not, shape (m,)."""
+        place = np.full(self._case.problem.samples, -1, dtype=np.int64)
+        if self.whole:
+            place[self.columns] = np.arange(self.columns.size)
+        return place
 
     @property
     def most(self) -> int:
@@ -86,36 +110,51 @@ class JudgeRows:
 
     def of(self, draws: np.ndarray) -> Rows:
         """Rows of at least the coordinates drawn."""
-        samples = self._case.problem.samples
-        if not self.whole:
-            columns, slot = np.unique(draws), np.zeros(samples, dtype=np.int64)
+        # A judge of exact steps is asked for a few windows only.
+        if not self._judge or not self._kept(draws):
+            columns, slot = np.unique(draws), np.zeros(self._case.problem.samples, dtype=np.int64)
             slot[columns] = np.arange(columns.size)
             return self._bounded(self.entries(columns), slot)
         if self._every is None:
-            entries = kept_entries(self._oracle, self._case.problem, self._case.formulas)
-            self._every = self._bounded(entries, np.arange(samples, dtype=np.int64))
+            self._every = self._bounded(self._all_entries(), self._place)
         return self._every
 
     def entries(self, coordinates: np.ndarray) -> KernelEntries:
         """Kernel rows of some coordinates, shape (c,), with bounds on their errors."""
-        problem, declaration = self._case.problem, self._case.formulas
-        if not self.whole:
-            return kernel_entries(problem, declaration, coordinates)
-        return kept_entries(self._oracle, problem, declaration).at(coordinates)
+        if not self._kept(coordinates):
+            return kernel_entries(self._case.problem, self._case.formulas, coordinates)
+        return self._all_entries().at(self._place[coordinates])
+
+    def _kept(self, coordinates: np.ndarray) -> bool:
+        """Whether the oracle keeps the rows of all these coordinates."""
+        return bool((self._place[coordinates] >= 0).all())
+
+    def _all_entries(self) -> KernelEntries:
+        return kept_entries(self._oracle, self._case.problem, self._case.formulas, self.columns)
 
     def _bounded(self, entries: KernelEntries, slot: np.ndarray) -> Rows:
+        """The table of all rows, some at a time: as many as the caches of a processor hold."""
+        count, samples = entries.values.shape
+        table = np.empty((count, 3, samples))
+        ridge = not self._case.problem.is_svm
+        largest, judge_error = np.zeros((2, count if ridge else 0))
+        once = max(ENTRIES_AT_ONCE // samples, 1)
+        for rows in (slice(at, min(at + once, count)) for at in range(0, count, once)):
+            self._fill(entries.at(rows), table[rows], largest[rows], judge_error[rows])
+        return Rows(table, largest, judge_error, slot)
+
+    def _fill(self, entries: KernelEntries, table, largest, judge_error) -> None:
+        """Set some rows of a table."""
         problem, precision = self._case.problem, self._case.formulas.precision
-        largest, judge_error = np.zeros((2, 0))
         if problem.is_svm:
             sizes, errors = entry_errors(entries, judge=self._judge)
         else:
             penalty = problem.ridge.penalty
-            sizes, errors, judge_error = ridge_errors(entries, penalty, precision, judge=self._judge)
-            largest = (sizes + errors).max(axis=1)
-        table = np.ascontiguousarray(np.stack((entries.values, sizes, errors), axis=1))
+            sizes, errors, judge_error[:] = ridge_errors(entries, penalty, precision, judge=self._judge)
+            largest[:] = (sizes + errors).max(axis=1)
+        table[:, ENTRIES], table[:, SIZES], table[:, ERRORS] = entries.values, sizes, errors
         for kind in (SIZES, ERRORS):
             raise_smallest(table[:, kind])
-        return Rows(table, largest, judge_error, slot)
 
 
 class RowSums(NamedTuple):

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import singledispatch
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,10 +50,20 @@ from sstep_verify.rounding.arithmetic import (
     unit_roundoff,
 )
 from sstep_verify.rounding.formulas import is_scaled
-from sstep_verify.rounding.rows import KernelEntries, factored_products
+from sstep_verify.rounding.rows import ENTRIES_AT_ONCE, KernelEntries, factored_products, joined
+from sstep_verify.rounding.samples import (
+    absolute_products,
+    inner_products,
+    sharing,
+    squared_distances,
+    squared_norms,
+)
 
-ROWS_AT_ONCE = 1 << 22
-"""Words of difference tensor formed at once when squared distances are summed directly."""
+SPARSE_TIMES = 8
+"""Of sparse samples so many times as many entries are formed at once: all samples are read each time."""
+
+SMALL = 2.0**-8
+"""Numbers up to which exp and expm1 of them are bounded by polynomials."""
 
 
 def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
@@ -72,9 +82,19 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
     -------
     KernelEntries
     """
+    once = max(ENTRIES_AT_ONCE * (SPARSE_TIMES if problem.is_sparse else 1) // problem.samples, 1)
+    if rows.size <= once:
+        return _some_entries(problem, declaration, rows)
+    parts = [_some_entries(problem, declaration, rows[at : at + once]) for at in range(0, rows.size, once)]
+    return joined(parts)
+
+
+def _some_entries(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
+    """Those of as many rows as the caches of a processor hold the arrays of."""
     # Powers or products beyond the float64 range make a bound infinite, which a check reports.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        entries, reached = sample_entries(problem.kernel, problem.dense, rows, declaration)
+        data = problem.data if _takes_sparse(problem.kernel) else problem.dense
+        entries, reached = sample_entries(problem.kernel, data, rows, declaration)
         within = reached <= largest_normal(declaration.precision)
         solver_error = np.where(within, entries.solver_error, np.inf)
     factored = factored_products(problem, declaration, rows)
@@ -87,6 +107,11 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
     return (
         scaled_entries(entries, problem, rows, declaration.precision) if is_scaled(declaration) else entries
     )
+
+
+def _takes_sparse(kernel: Kernel) -> bool:
+    """Whether the entries are formed here; what others register gets dense samples."""
+    return sample_entries.dispatch(type(kernel)).__module__ == __name__
 
 
 class Inner(NamedTuple):
@@ -123,7 +148,7 @@ def _linear_entries(kernel: LinearKernel, inner, declaration):
 
 @singledispatch
 def sample_entries(
-    kernel: Kernel, data: np.ndarray, rows: np.ndarray, declaration: Declaration
+    kernel: Kernel, data: Any, rows: np.ndarray, declaration: Declaration
 ) -> tuple[KernelEntries, np.ndarray]:
     """Entries of some rows from the samples, with bounds, and what no number on the way to one exceeds.
 
@@ -135,7 +160,7 @@ def sample_entries(
     kernel : Kernel
         The kernel, its parameters exact to the solver.
     data : ndarray, shape (m, n)
-        Samples, exact to the solver.
+        Samples, exact to the solver. The functions of this module take a csr_array as well.
     rows : ndarray of int, shape (c,)
         Samples whose rows are wanted.
     declaration : Declaration
@@ -153,10 +178,10 @@ def sample_entries(
         features * smallest_subnormal("float64"),
     )
     # Where two samples share no feature, every product is an exact zero and nothing underflows.
-    shared = (data[rows] != 0).astype(np.float64) @ (data != 0).T.astype(np.float64) > 0
-    absolute = np.abs(data[rows]) @ np.abs(data).T * OUTWARD
+    shared = sharing(data, rows)
+    absolute = absolute_products(data, rows) * OUTWARD
     judge, solver = (u64, subnormal64 * shared, features), (u, subnormal * shared, features)
-    return entries_of(kernel, Inner(data[rows] @ data.T, absolute, judge, solver), declaration)
+    return entries_of(kernel, Inner(inner_products(data, rows), absolute, judge, solver), declaration)
 
 
 @sample_entries.register
@@ -176,7 +201,7 @@ def _rbf_entries(kernel: RBFKernel, data, rows, declaration):
     """
     features, sigma = data.shape[1], kernel.sigma
     u, u64 = unit_roundoff(declaration.precision), unit_roundoff("float64")
-    distances = _squared_distances(data, rows)
+    distances = squared_distances(data, rows)
     subnormal64 = smallest_subnormal("float64")
     underflow64 = sigma * subnormal64 * features + subnormal64
     judge_exponent = (sigma * gamma(features + 6, u64) * distances + underflow64) * OUTWARD
@@ -186,11 +211,23 @@ def _rbf_entries(kernel: RBFKernel, data, rows, declaration):
     # n + 2 roundings of the distance, the product, and up to 5 in forming this factor; NumPy's exp errs by
     # `LIBRARY_ULPS` (2 u each), forming the product with this factor by no more than the 6 u that are left.
     least_exponent = sigma * distances * (1.0 - gamma(features + 8, u64)) - underflow64
-    off = 1 + (2 * LIBRARY_ULPS + 6) * u64
-    largest = np.minimum(np.exp(-least_exponent) * off + LIBRARY_ULPS * smallest_subnormal("float64"), 1.0)
+    tiny = LIBRARY_ULPS * smallest_subnormal("float64")
+    doubt = sigma * distances * gamma(features + 10, u64) + underflow64
+    if doubt.max(initial=0.0) <= SMALL:
+        # For t <= 1, exp(t) <= 1 + t + t^2. The value itself errs as exp and its argument do.
+        off = (1 + (4 * LIBRARY_ULPS + 12) * u64) * (1 + doubt * (1 + doubt))
+        largest = np.minimum((values + tiny) * off + tiny, 1.0)
+    else:
+        off = 1 + (2 * LIBRARY_ULPS + 6) * u64
+        largest = np.minimum(np.exp(-least_exponent) * off + tiny, 1.0)
 
     def error(exponent: np.ndarray, precision: str, u: float, capped: bool) -> np.ndarray:
         ulps = LIBRARY_ULPS
+        if exponent.max(initial=0.0) <= SMALL:
+            # For e <= 1, expm1(e) <= e + e^2 / 2 + e^3 / 3. The bounds below are larger than 1 then.
+            grown = exponent * (1 + exponent * (0.5 + exponent / 3))
+            relative = grown + 2 * ulps * u * (1 + grown)
+            return largest * relative * OUTWARD + ulps * smallest_subnormal(precision)
         relative = np.expm1(exponent) + 2 * ulps * u * np.exp(exponent)
         bound = largest * relative
         # Where the error of the exponent is large, neither entry exceeds exp of the largest it can be.
@@ -208,8 +245,8 @@ def _rbf_entries(kernel: RBFKernel, data, rows, declaration):
         exponent = (sigma * gamma(features + 6, u) * distances + underflow) * OUTWARD
         reach = distances * OUTWARD
     else:
-        norms = np.einsum("ij,ij->i", data, data)
-        reach = norms[rows, None] + norms + 2 * (np.abs(data[rows]) @ np.abs(data).T)
+        norms = squared_norms(data)
+        reach = norms[rows, None] + norms + 2 * absolute_products(data, rows)
         exponent = (
             sigma * gamma(features + 6, u) * reach + sigma * subnormal * 4 * features + subnormal
         ) * OUTWARD
@@ -219,17 +256,6 @@ def _rbf_entries(kernel: RBFKernel, data, rows, declaration):
         error(exponent, declaration.precision, u, declaration.rbf == "difference"),
     )
     return entries, reach
-
-
-def _squared_distances(data: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Squared distances by direct difference, shape (c, m): relative error at most gamma_{n+2}."""
-    distances = np.empty((rows.size, data.shape[0]))
-    step = max(ROWS_AT_ONCE // data.size, 1)
-    for begin in range(0, rows.size, step):
-        chunk = rows[begin : begin + step]
-        difference = data[chunk, None, :] - data[None, :, :]
-        np.einsum("ijk,ijk->ij", difference, difference, out=distances[begin : begin + step])
-    return distances
 
 
 @entries_of.register

@@ -174,11 +174,13 @@ def test_an_error_of_another_kind_names_none(runs):
 def test_kernel_rows_that_are_off_are_told_as_such(runs, task):
     judged = runs[task]
     case, made = judged._case, judged.made()
-    entries = kept_entries(judged._oracle, judged.problem, case.declaration)
+    columns = StepJudge(case, judged._oracle).rows.columns
+    entries = kept_entries(judged._oracle, judged.problem, case.declaration, columns)
     # Of a judge whose own entries are 1 + 1e-8 times right ones, the solver's are 1 - 1e-8 times its own.
     other = Oracle(judged.problem)
     other.kept(
-        entries_key(case.declaration), lambda: replace(entries, values=entries.values * (1.0 + 1e-8))
+        entries_key(case.declaration, columns),
+        lambda: replace(entries, values=entries.values * (1.0 + 1e-8)),
     )
     run = next(run for run in made.values() if run.log is not None)
     (found,) = factors_of(explained(StepJudge(case, other).run(run)), of_svm=True)

@@ -15,10 +15,13 @@ from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.steps import explain, judged, place, rows, seen, tally
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, SquaredHinge
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STALE, WRITE_BACK
+from sstep_verify.rounding.kernel import entries
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status, Why
 
@@ -274,3 +277,41 @@ def test_the_judges_own_value_of_a_step_takes_no_copy_of_the_data():
     tracemalloc.stop()
     assert value == 1e-6
     assert peak < data.nbytes / 4
+
+
+@pytest.mark.parametrize(("length", "rows_formed"), [(12, 12), (200, 60)])
+def test_kernel_rows_are_formed_of_drawn_coordinates_once(length, rows_formed, monkeypatch):
+    """Twelve of sixty coordinates are drawn; where more than half are, all rows are formed."""
+    generator = np.random.Generator(np.random.PCG64(3))
+    data, labels = generator.standard_normal((60, 3)), np.where(generator.random(60) < 0.5, -1.0, 1.0)
+    problem = Problem("few", data, labels, KERNELS[2], Hinge(C=1.0))
+    stream = IndexStream("epochs", samples=60, block=1, length=length, seed=0)
+    tested = ProductionSolver()
+    case = Case("few", problem, stream, (4,), length, tested.declaration)
+    run = tested.run(RunRequest(problem, stream, 4, length, log=True))
+    formed, derived = [], rows.kernel_entries
+
+    def counted(problem, declaration, columns):
+        formed.append(len(columns))
+        return derived(problem, declaration, columns)
+
+    monkeypatch.setattr(rows, "kernel_entries", counted)
+    judge = StepJudge(case, Oracle(problem))
+    first, second = judge.run(run), judge.exact.run(run)
+    assert (first.judged, first.wrong.size, second.judged) == (length, 0, length)
+    assert formed == [rows_formed]
+
+
+def test_parts_of_rows_are_joined_to_what_all_give_at_once(monkeypatch):
+    for kernel in KERNELS:
+        for declared in (Declaration("any"), Declaration("rows", products="rows")):
+            problem = problem_of("svm-l1", kernel)
+            every = np.arange(problem.samples)
+            whole = kernel_entries(problem, declared, every)
+            monkeypatch.setattr(entries, "ENTRIES_AT_ONCE", 3 * problem.samples)
+            parts = kernel_entries(problem, declared, every)
+            monkeypatch.undo()
+            for name in ("values", "judge_error", "solver_error", "term_sizes"):
+                np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-13)
+            assert parts.more_roundings == whole.more_roundings
+            assert np.array_equal(parts.heights, whole.heights)
