@@ -44,4 +44,4 @@ def test_the_small_program_passes_and_fails_as_the_page_says(tmp_path):
     failed = run(source.replace(line, ""))
     assert failed.returncode == 1, failed.stdout
     assert "(first at s = 7)" in failed.stdout
-    assert "Cause: correction-dropped." in failed.stdout
+    assert "(correction-dropped)" in failed.stdout
