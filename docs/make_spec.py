@@ -15,9 +15,9 @@ PAGE = Path(__file__).with_name("spec.md")
 
 HEAD = """# Specification of s-step dual coordinate descent, version {version}
 
-A solver MUST meet these requirements to be called a correct s-step dual coordinate descent: DCD for
-K-SVM-L1 and K-SVM-L2, BDCD for K-RR, for any s (s = 1 is the classical method) and any number of ranks
-P. A FAIL names the requirements that it violates, or may violate. `sstep-verify explain CHECK` lists
+A solver MUST meet these requirements to be called a correct s-step dual coordinate descent. It is DCD for
+K-SVM-L1 and K-SVM-L2, and BDCD for K-RR. s (1 is the classical method) and the number of ranks P may be
+any. A FAIL names the requirements that it violates, or may violate. `sstep-verify explain CHECK` lists
 those that a check decides. A number keeps its meaning: cite `S-2.3, version {version}`. This page is
 made from [`sstep_verify/specification.toml`](../sstep_verify/specification.toml) by `python
 docs/make_spec.py`.
@@ -35,9 +35,9 @@ docs/make_spec.py`.
 | B, b | the coordinates of one iteration (a block), their number |
 | P | ranks |
 
-"Up to rounding" never means a chosen tolerance: it is a bound, proved for every implementation of what
-the solver declares, in any order of summation, and computed from the input at hand
-([verdicts](verdicts.md)). "Bit for bit" means equal.
+"Up to rounding" never means a chosen tolerance. It means a bound that is proved for every implementation
+of what the solver declares, in any order of summation ([verdicts](verdicts.md)). It is computed from the
+input at hand. "Bit for bit" means equal.
 
 Levels are those of a solver under test: L0 returns its final alpha; L1 takes index stream and first
 alpha; L2 leaves alpha at window ends; L3 counts its communication. The level of a requirement is the
