@@ -186,7 +186,7 @@ def _train(training: Training, keeper: Keeper, communicator: Communicator, liste
                 if not measured:
                     listener.step(training.reached)
                     continue
-                line = f"measured {measure_of(training.problem)} {training.values.relative:.3g}"
+                line = f"{measure_of(training.problem)} about {training.values.relative:.2g}"
                 listener.measured(training.iteration, line)
                 if training.settings.is_end(training.iteration) and on_first_rank(
                     communicator, lambda: keeper.keep(training.place)

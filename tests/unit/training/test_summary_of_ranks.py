@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from plant import edited_module
 from sstep_verify.adapters.written import require_seconds
 from sstep_verify.errors import ConductError
 from sstep_verify.solver.clock import PHASES
+from sstep_verify.solver.communicator import SelfCommunicator
 from sstep_verify.solver.training import pipeline
 from sstep_verify.solver.training.enclosure import Stated
 from sstep_verify.solver.training.pipeline import at_most, stated_values, summary_lines
@@ -112,3 +114,25 @@ def test_a_printed_number_is_never_below_its_value(seed):
     for value in (10.0 ** drawn.uniform(-320, 300, 300)).tolist():
         assert float(at_most(value)) >= value
     assert (at_most(0.0), at_most(1.001), at_most(math.inf)) == ("0", "1.01", "no number")
+
+
+def test_what_is_measured_on_the_way_is_said_to_be_an_estimate():
+    """A measurement is rounded, and may be above the limit that is proved in the end."""
+    said: list[str] = []
+    listener = SimpleNamespace(
+        intervals=lambda first, last: contextlib.nullcontext(),
+        measured=lambda iteration, line: said.append(line),
+        kept=lambda iteration: None,
+    )
+
+    class Measured(SimpleNamespace):
+        def __iter__(self):
+            yield True
+
+    training = Measured(
+        problem=SimpleNamespace(is_svm=True), values=SimpleNamespace(relative=1.2498e-14), iteration=16,
+        reached=16, place=None, settings=SimpleNamespace(iterations=16, is_end=lambda iteration: True),
+    )  # fmt: skip
+    keeper = SimpleNamespace(keep=lambda place: None, finish=lambda: None)
+    pipeline._train(training, keeper, SelfCommunicator(), listener)
+    assert said == ["relative gap about 1.2e-14"]
