@@ -133,3 +133,30 @@ def test_an_error_of_one_rank_ends_all_and_names_it(folder, place, error, code, 
     assert done.stderr.count(words) == 1
     assert time.monotonic() - begin < 60
     assert not (folder / "r").exists()
+
+
+@pytest.mark.parametrize("others", [1, pytest.param(3, marks=pytest.mark.nightly)])
+def test_a_file_that_one_rank_does_not_see_is_told_once(folder, others):
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    words = [*PROGRAM, "solve", "points", "--task", "svm-l1", "--out", "r"]
+    done = subprocess.run(
+        [*mpiexec(others), *words, ":", "-n", "1", "-wdir", str(elsewhere), *words], cwd=folder,
+        env=launch_variables(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.strip().splitlines() == [
+        f"error: rank {others}: points: cannot be read as a LIBSVM file: No such file or directory"
+    ]
+    assert not (folder / "r").exists()
+
+
+@pytest.mark.nightly
+def test_a_job_is_resumed_on_as_many_ranks(folder):
+    words = ["points", "--task", "svm-l1", "--out", "r", "--tolerance", "0", "--interval", "16"]
+    assert solve(folder, *words, "--iterations", "64", ranks=2).returncode == 0
+    done = solve(folder, *words, "--iterations", "128", "--resume", ranks=4)
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert "was made with ranks = 2, but this run has ranks = 4" in line
