@@ -72,6 +72,8 @@ def _size(verdict: Verdict) -> Iterator[Line]:
 def _cause(failure: Failure) -> Iterator[Line]:
     if failure.causes:
         yield Line(failure.label, "; ".join(failure.causes))
+        if (factor := failure.verdict["defects"][0].get("factor")) is not None:
+            yield Line("Factor", repr(factor), True)
     elif failure.readings:
         yield Line("May be", ", or ".join(failure.readings))
     elif failure.tried:

@@ -98,15 +98,15 @@ def _change(answers: Sequence[Answer], steps: Sequence[int]) -> Iterator[str]:
     if not across:
         return
     yield (
-        f"from s = {steps[0]} to {count(steps[-1])} the error changes {_range(across)} times (mean of "
-        "each task and precision)"
+        f"from s = {steps[0]} to {count(steps[-1])} the error changes by a factor of {_range(across)} "
+        "(mean of each task and precision)"
     )
     noise = [growth.noise for growth in known if growth.noise is not None]
     less = sum((one.noise or 0) >= (one.across or 0) for one in known)
     if noise:
         yield (
-            f"the order of summation alone changes the classical error {_range(noise)} times: more than s "
-            f"does in {less} of {len(known)}"
+            f"the order of summation alone changes the classical error by a factor of {_range(noise)}: "
+            f"more than s does in {less} of {len(known)}"
         )
 
 

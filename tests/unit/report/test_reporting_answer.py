@@ -167,7 +167,7 @@ def test_a_card_has_place_values_error_defect_requirement_and_command(tmp_path):
     wrong = verdict(
         "a", Status.FAIL, s=7, check="step-replay", ratio=2e5, measured=3e-10, bound=1.5e-15,
         place=Place(2, 3, 23, None, 0.3, 0.25), diagnosed=True, requirement="S-3.5",
-        defects=(Defect(("correction-dropped",), None, ("S-3.5",)),), evidence={"worst_step": 19},
+        defects=(Defect(("correction-dropped",), 1 + 1e-9, ("S-3.5",)),), evidence={"worst_step": 19},
         coverage=Coverage("step", 95, 95), replay="sstep-verify explain --again artefacts/a",
     )  # fmt: skip
     made = document([case("a", Status.FAIL)], [wrong], 1)
@@ -180,6 +180,7 @@ def test_a_card_has_place_values_error_defect_requirement_and_command(tmp_path):
     assert found["Correct"] == "0.25"
     assert all(part in found["Largest error"] for part in ("3e-10", "1.5e-15", "2e+05 times", "step 19"))
     assert "correction-dropped" in found["Cause"]
+    assert found["Factor"] == "1.000000001"
     assert found["Violates"].startswith("S-3.5: ")
     html = html_of(made, tmp_path / "report")
     card = html[html.index('<article class="card">') : html.index("</article>")]
