@@ -17,7 +17,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.files import whole_folder
-from sstep_verify.report.results import STUDIED, Results, loads
+from sstep_verify.report.results import STUDIED, Results, loads, part_of
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ KEPT = {
     ),
     "stability": Kept(
         {
+            "stability-error.svg": "Error over s: that of s-step stays at that of the classical method",
             "loss-overview.svg": "Loss factor over s and condition, median and largest",
             "frontier.svg": "Largest safe s against u times condition",
         },
@@ -62,6 +63,21 @@ def sentences(results: Results) -> list[str]:
     """Sentences of the part that a study added, or else the one sentence of the summary."""
     parts = (getattr(results, name) for name in STUDIED)
     return [line for part in parts for line in getattr(part, "sentences", ())] or [results.summary.sentence]
+
+
+def first(results: Results) -> list[str]:
+    """The answer of the first screen, where a study gives one: its sentence, and a line for each row."""
+    parts = [part_of(name) for name in results.studies]
+    said = [one for part in parts if hasattr(part, "said") and (one := part.said(results))]
+    return [
+        line
+        for one in said
+        for line in (
+            f"**{one.headline}**",
+            "",
+            *(f"- {row.name}: {'; '.join(row.parts)}." for row in one.rows),
+        )
+    ]
 
 
 def made(results: Results, whole: bytes) -> dict[str, Any]:
@@ -95,10 +111,13 @@ def made(results: Results, whole: bytes) -> dict[str, Any]:
 def answer(results: Results, kept: Kept) -> str:
     """The answer of a report in Markdown: its sentences, its figures, its notes."""
     campaign = results.campaign
-    lines = [f"# {campaign.title}", "", *campaign.description.split("\n"), "", "## Answer", ""]
-    lines += [f"- {line}" for line in sentences(results)]
+    said, told = first(results), [f"- {line}" for line in sentences(results)]
+    about = campaign.description.split("\n")
+    lines = [f"# {campaign.title}", "", *(said or [*about, "", "## Answer", "", *told])]
     for name, shows in kept.figures.items():
         lines += ["", f"![{shows}](figures/{name})"]
+    if said:
+        lines += ["", "## What was run", "", *about, "", "## In words", "", *told]
     if campaign.notes:
         lines += ["", "## Notes", "", *(f"- {line}" for line in campaign.notes)]
     tables = ", ".join(f"[`{name}`](tables/{name})" for name in kept.tables)

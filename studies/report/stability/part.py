@@ -15,7 +15,8 @@ from sstep_verify.report.tables import Column, Table, Value, filed, of, words
 from sstep_verify.report.write import OUTCOMES as OUTCOMES  # its runs are judged as those of any solver
 from sstep_verify.report.write import First
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from studies.report.stability.answer import CAPTION, SLUG, picture, said
+from studies.report.stability.answer import CAPTION, SLUG, picture
+from studies.report.stability.answer import said as said  # for a report that is committed
 from studies.report.stability.curves import curves_figure, frontier_figure
 from studies.report.stability.document import (
     TENFOLD,

@@ -15,6 +15,7 @@ from sstep_verify.report.case import Case
 from sstep_verify.report.plain import DIGITS
 from sstep_verify.report.results import Campaign, Results, Summary, dumps, loads
 from sstep_verify.report.write import write_report
+from studies.committed import KEPT, answer, first
 from studies.report.stability.document import Stability, StabilityRun, brief
 from studies.report.stability.heat import cells, full_factor, rows
 from studies.report.stability.part import drawn as stability_part
@@ -303,3 +304,11 @@ def test_the_interval_of_a_mean_exponent_is_student_s():
     assert value == pytest.approx((one + other) / 2, rel=digits)
     assert high - value == pytest.approx(12.7062 * (one - other) / 2, rel=digits)
     assert value - low == pytest.approx(high - value)
+
+
+def test_a_committed_report_begins_with_the_answer():
+    made = document([case()], stability([case()], lambda c, seed: (1, 1, 20, 1.5)))
+    text = answer(made, KEPT["stability"])
+    assert first(made)[0].startswith("**s-step is as stable as classical in ")
+    places = [text.index(words) for words in (first(made)[0], "stability-error.svg", "## What was run")]
+    assert places == sorted(places)
