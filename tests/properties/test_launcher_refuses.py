@@ -112,6 +112,25 @@ def test_what_a_launcher_refuses_is_told_and_fails_nobody(tmp_path, seed):
         assert ".c:" not in str(error.value)
 
 
+MISMATCH = """Abort(270157072): Fatal error in internal_Init_thread: Internal MPI error!, error stack:
+internal_Init_thread(71)........: MPI_Init_thread(argc=(nil), argv=(nil), required=3) failed
+MPIR_pmi_init(225)..............:
+check_MPIR_CVAR_PMI_VERSION(167):  Runtime environment uses unsupported PMI version PMIx. Aborting.
+"""
+"""What MPICH 5 says under mpirun of Open MPI 4."""
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+def test_a_launcher_of_another_mpi_than_the_program_is_named_and_fails_nobody(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    text = above(rng, 3) + MISMATCH * int(rng.integers(1, 3)) + framed(rng, ENDED["status"])
+    told = (
+        "it belongs to another MPI than the program: Runtime environment uses unsupported PMI version PMIx"
+    )
+    with pytest.raises(NotMadeError, match=told):
+        judged(tmp_path / "it", text, 16)
+
+
 @pytest.mark.parametrize("seed", DRAWS)
 @pytest.mark.parametrize("name", ENDED)
 def test_a_program_that_ran_and_failed_is_failed_in_its_own_words(tmp_path, seed, name):

