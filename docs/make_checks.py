@@ -51,9 +51,9 @@ def page() -> str:
 
 
 def _all_checks() -> str:
-    head = "| check | claim | needs | must detect | cannot detect |\n|---|---|---|---|---|\n"
+    head = "| check and claim | needs | must detect | cannot detect |\n|---|---|---|---|\n"
     return head + "".join(
-        line(f"`{one.id}`", _claim(one.claim), one.needs, one.planted, BLIND[one.id]) + "\n"
+        line(f"`{one.id}`: {_claim(one.claim)}", one.needs, one.planted, BLIND[one.id]) + "\n"
         for one in CHECKS.values()
     )
 
