@@ -66,8 +66,8 @@ def read_vector(
     if len(words) != samples:
         raise InputError(
             f"{path}: holds {counted(len(words), 'number')}, but the data have "
-            f"{counted(samples, 'sample')}, each with one a_i"
-            + ("; the coefficients of support vectors alone are not enough" if len(words) < samples else "")
+            f"{counted(samples, 'sample')}, each with one entry of alpha"
+            + ("; the coefficients of support vectors are not enough" if len(words) < samples else "")
         )
     exact = numbers.exact_if_short(ends)
     return numbers.values, np.zeros(samples) if exact else numbers.rounding

@@ -74,7 +74,7 @@ def final_vector(
     return Definition(
         name=f"{stem}-final",
         title=f"{name}: is it the optimum?",
-        description=f"One vector, {name}, read as the a of {problem.label}; nothing was run.",
+        description=f"One vector, {name}, read as alpha of {problem.label}; nothing was run.",
         families=(family,),
         source="--final",
         command=command,

@@ -221,7 +221,8 @@ def finish(
     from sstep_verify.report.expected import Expected
 
     summary = results.summary
-    click.echo(f"{results.campaign.name}: {summary.sentence}")
+    part = ", a part" * bool(results.campaign.parameters.get("only"))
+    click.echo(f"{results.campaign.name}{part}: {summary.sentence}")
     for line in (line for part in results.studies.values() for line in part.broken):
         click.echo(f"  {line}")
     expected, further, vacuous = Expected.of(results), "", False

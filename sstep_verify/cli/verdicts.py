@@ -9,8 +9,8 @@ from sstep_verify.quantities import QUANTITIES
 from sstep_verify.report.words import term_why
 from sstep_verify.verdict import ESTIMATED
 
-STEPS, WINDOWS = "step-replay", "window-replay"
-"""Checks that try errors of either sign; commands do not load checks before they need them."""
+STEPS, WINDOWS, OPTIMUM = "step-replay", "window-replay", "optimum"
+"""Checks that have words of their own; commands do not load checks before they need them."""
 
 NAMES = frozenset(quantity.name for quantity in QUANTITIES)
 """What a step has; other terms are defects that a check injects, of which nothing is left out."""
@@ -30,6 +30,9 @@ ESTIMATE = "the claim below does not hold, by an estimate of rounding that is no
 CONTRADICTED = "what was recorded contradicts itself, so nothing was compared with the truth"
 """What a FAIL means of which no comparison was made."""
 
+OF_VECTORS = "A vector that was handed over is the optimum, up to the tolerance asked for."
+"""The claim of the check optimum on such a vector: nothing was run."""
+
 OF_A_VECTOR = {
     "PASS": "the vector is what it should be, up to the tolerance named below",
     "FAIL": "the vector is not what it should be, by more than the tolerance and all rounding allow",
@@ -47,7 +50,8 @@ WORDS = {
     "overlap": "a coordinate drawn again in the same window: its earlier increments belong to its value",
     "omega": "1/(2C), which the squared hinge loss (svm-l2) adds to the kernel's diagonal; 0 for svm-l1",
     "clip": "a new value outside the box is replaced by the nearest limit: 0, or C for svm-l1",
-    "bound": "how far from the truth rounding can take a correct implementation, proved for this very run",
+    "bound": "how far from the truth rounding can take a correct implementation, proved for this very run; "
+    "of two runs that both leave the exact trajectory it is an estimate",
     "ratio": "the error measured over the bound; a FAIL is a ratio above 1",
     "detection_limit": "a relative error in a quantity of the step that this run would have shown, whether "
     "too large or too small by it; of steps every larger one too, of windows the error that was tried",
@@ -94,7 +98,7 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
     numbers = f"measured {measured}, bound {bound} ({verdict['units']}): ratio {ratio}; "
     what = "windows were compared" if verdict["check"] == WINDOWS else "comparisons were made"
     sections = {
-        "Claim": claim,
+        "Claim": OF_VECTORS if alone and verdict["check"] == OPTIMUM else claim,
         "Found": numbers * bool(verdict["executed"])
         + f"{verdict['executed']} of {verdict['planned']} {what}.",
         "Reason": verdict["reason"],

@@ -31,7 +31,7 @@ from sstep_verify.report import case as report
 from sstep_verify.report.case import NOTHING_BACK, NOTHING_RUN
 from sstep_verify.runs import asked_of, make_run, unmade
 from sstep_verify.trajectory import GIVEN, OWN_RULE, Raised, Trajectory
-from sstep_verify.verdict import Verdict, Why
+from sstep_verify.verdict import Status, Verdict, Why
 
 SHORTEST = 1e-3
 """Seconds that a run has left at least, when it goes on after it was measured."""
@@ -253,14 +253,20 @@ def too_few(
 
     `checks` are the ids of those that judged the case, and gave the `verdicts`; a plain run that ended
     early has fewer windows to replay than the minimum. A line has check, case, s, executed, planned and
-    needed comparisons.
+    needed comparisons. There is none of what failed, nor of a check that was not made since the contract
+    failed: a FAIL says more.
     """
     short = []
+    failed = {(one.check, one.s) for one in verdicts if one.status is Status.FAIL}
+    judged = {one.check for one in verdicts}
+    broken = any(check == contract.ID for check, _ in failed)
     for check in checks_of(checks):
         if check.level is None or check.level > case.declaration.level:
             continue
         for s in case_of(check, case).s_values:
             if not (check.applies(case, s) and check.affordable(case, s) and check.bounded(case, s)):
+                continue
+            if (check.id, s) in failed or (broken and check.id not in judged):
                 continue
             needed = 1
             if check.by_windows:

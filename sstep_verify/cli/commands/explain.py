@@ -148,7 +148,7 @@ def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
     click.echo(f"Again\n  offline: {replay}")
     click.echo(f"  {_with(kept)}")
     if not in_full:
-        for line in glossary() if kept.check != CONTRACT else ():
+        for line in () if kept.check == CONTRACT or _is_of_a_vector(kept) else glossary():
             click.echo(line)
         click.echo(f"All numbers and derivations: sstep-verify explain {shlex.quote(folder)} --long")
 

@@ -68,6 +68,20 @@ def test_a_check_without_a_verdict_is_named(check):
     )
 
 
+@pytest.mark.parametrize("check", sorted({*LEVELLED} - {"contract"}))
+def test_what_failed_or_was_not_made_for_that_is_not_named_as_missing(check):
+    case = _case()
+    failed = [
+        replace(verdict, executed=0, status=Status.FAIL) if verdict.check == check else verdict
+        for verdict in _all_executed(case)
+    ]
+    assert _short(case, failed) == ()
+    broken = replace(_verdict("contract", 8, 1), status=Status.FAIL)
+    assert _short(case, [broken, _verdict("contract", 1, 1)]) == ()
+    passed = [_verdict("contract", s, 1) for s in case.s_values]
+    assert any(line.startswith(f"{check}, ") for line in _short(case, passed))
+
+
 def test_window_replay_needs_the_minimum_of_windows_or_all_there_are():
     case = _case()
     assert [line.split(":")[0] for line in _short(case, _all_executed(case), windows=3)] == [
