@@ -101,7 +101,7 @@ def solve(settings: Settings, communicator: Communicator, listener: Listener) ->
     inputs = on_first_rank(communicator, lambda: list(input_files(settings)))
     named = [(words, path) for words, path in inputs if path is not None]
     claimed = held_by_first_rank(communicator, lambda: claim(output_files(settings), named))
-    with claimed, _one_thread(communicator):
+    with claimed, _one_thread():
         listener.expect(on_first_rank(communicator, lambda: reading_seconds(path for _, path in inputs)))
         samples = read(settings, communicator)
         digest = data_digest(samples.problem, communicator)
@@ -235,10 +235,10 @@ def stated_values(stated: Stated) -> dict[str, float]:
     }
 
 
-def _one_thread(communicator: Communicator) -> AbstractContextManager[object]:
-    """Several ranks on a machine share its cores: one BLAS thread each, unless the user said otherwise."""
-    alone = communicator.size == 1 or any(name in os.environ for name in THREAD_VARIABLES)
-    return contextlib.nullcontext() if alone else threadpool_limits(1)
+def _one_thread() -> AbstractContextManager[object]:
+    """One BLAS thread unless the user asks for more: ranks share cores, and one rank gains nothing."""
+    asked = any(name in os.environ for name in THREAD_VARIABLES)
+    return contextlib.nullcontext() if asked else threadpool_limits(1)
 
 
 def measure_of(problem: Problem) -> str:
