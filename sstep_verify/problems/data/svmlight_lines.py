@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sstep_verify.compiled import compiled
+
 FORM = "a line is 'target index:value index:value ...', indices ascending from 1"
 """The way out that every message ends in."""
 
@@ -24,14 +26,63 @@ _FORTRAN = re.compile(rb"(?<=[0-9.])[dD](?=[+-]?[0-9])")
 
 _COMMENT = re.compile(rb"#[^\n]*")
 
-_NUMBER = rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_RIGHT = re.compile(rb"(?m)^[ \t]*(?:%b(?:[ \t]+\+?[0-9]+:%b)*[ \t]*)?\r*$" % (_NUMBER, _NUMBER))
-"""A line without a comment that is right but for the order of indices and the size of numbers.
+(
+    _BEGIN, _SIGN, _DIGITS, _POINT, _FRACTION, _LETTER, _EXPONENT_SIGN, _EXPONENT,
+    _BLANK, _PLUS, _INDEX, _VALUE, _RETURN, _FAULT,
+) = range(14)  # fmt: skip
+"""Where a reader is in a line: at its beginning, in the parts of a number, between pairs, in an index,
+before a value, behind a carriage return, or behind a fault."""
 
-No text matches in two ways, so that a wrong line is given up in a time that grows as its length does.
-Possessive quantifiers would say so too, but Python before 3.11.5 takes wrong lines for right with them:
-https://github.com/python/cpython/issues/106052.
-"""
+_NUMBER = {_SIGN: b"+-", _DIGITS: b"0123456789", _POINT: b"."}
+_BEHIND = {_BLANK: b" \t", _RETURN: b"\r", _BEGIN: b"\n"}
+_NEXT = {
+    _BEGIN: {**_NUMBER, _BEGIN: b" \t\n", _RETURN: b"\r"},
+    _SIGN: {_DIGITS: b"0123456789", _POINT: b"."},
+    _DIGITS: {_DIGITS: b"0123456789", _FRACTION: b".", _LETTER: b"eE", **_BEHIND},
+    _POINT: {_FRACTION: b"0123456789"},
+    _FRACTION: {_FRACTION: b"0123456789", _LETTER: b"eE", **_BEHIND},
+    _LETTER: {_EXPONENT_SIGN: b"+-", _EXPONENT: b"0123456789"},
+    _EXPONENT_SIGN: {_EXPONENT: b"0123456789"},
+    _EXPONENT: {_EXPONENT: b"0123456789", **_BEHIND},
+    _BLANK: {_PLUS: b"+", _INDEX: b"0123456789", **_BEHIND},
+    _PLUS: {_INDEX: b"0123456789"},
+    _INDEX: {_INDEX: b"0123456789", _VALUE: b":"},
+    _VALUE: _NUMBER,
+    _RETURN: {_RETURN: b"\r", _BEGIN: b"\n"},
+}
+"""Lines without a comment that are right but for the order of indices and the size of numbers."""
+
+_TABLE = np.full((len(_NEXT), 256), _FAULT, dtype=np.uint8)
+for _state, _ways in _NEXT.items():
+    for _reached, _bytes in _ways.items():
+        _TABLE[_state, list(_bytes)] = _reached
+
+_ENDS = frozenset({_BEGIN, *(_state for _state, _ways in _NEXT.items() if _BEGIN in _ways)})
+"""Where a text may end."""
+
+
+@compiled
+def _counted(text, table, begin, fault, blank, value, counts):
+    """Set the number of pairs of each line of samples; how many lines, and where the text ends."""
+    state, rows, pairs, held = begin, 0, 0, False
+    for byte in text:
+        state = table[state, byte]
+        if state == fault:
+            break
+        if byte == 10:
+            if held:
+                counts[rows] = pairs
+                rows += 1
+            pairs, held = 0, False
+        elif state == value:
+            pairs += 1
+        elif begin < state < blank:
+            held = True
+    if held:
+        counts[rows] = pairs
+        rows += 1
+    return rows, state
+
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r[^\r\n]")
 """Of control characters only the tab is a separator of this format and CR, LF the end of a line; Python
@@ -75,11 +126,12 @@ def samples_in(text: bytes, largest: int) -> Samples | None:
         Largest index allowed.
     """
     text = _COMMENT.sub(b"", text) if b"#" in text else text
-    if not _is_right(text):
+    counts = _counts(text)
+    if counts is None:
         text = _FORTRAN.sub(b"e", text)
-        if not _is_right(text):
+        counts = _counts(text)
+        if counts is None:
             return None
-    counts = np.array([line.count(b":") for line in text.split(b"\n") if line.strip()], dtype=np.int64)
     if not counts.size:
         return NO_SAMPLES
     numbers = np.fromstring(text.replace(b":", b" "), sep=" ")
@@ -94,9 +146,12 @@ def samples_in(text: bytes, largest: int) -> Samples | None:
     return Samples(numbers[targets], counts, pairs[:, 0].astype(np.int32) - 1, pairs[:, 1])
 
 
-def _is_right(text: bytes) -> bool:
-    """Whether all lines are right, but for the order of indices and the size of numbers."""
-    return _RIGHT.subn(b"", text)[1] > text.count(b"\n")
+def _counts(text: bytes) -> np.ndarray | None:
+    """Pairs of each line of samples; None unless lines are right but for the order and size of numbers."""
+    counts = np.empty(text.count(b"\n") + 1, dtype=np.int64)
+    content = np.frombuffer(text, dtype=np.uint8)
+    rows, state = _counted(content, _TABLE, _BEGIN, _FAULT, _BLANK, _VALUE, counts)
+    return counts[:rows] if state in _ENDS else None
 
 
 def require_right(line: bytes, largest: int) -> None:
