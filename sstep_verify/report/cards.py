@@ -11,7 +11,7 @@ import msgspec
 
 from sstep_verify.report.plain import short
 from sstep_verify.report.verdicts import Failure
-from sstep_verify.report.words import first_line, place
+from sstep_verify.report.words import BESIDE, first_line, place
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import WORST_STEP, Verdict
 
@@ -25,6 +25,16 @@ class Line(NamedTuple):
     name: str
     text: str
     wide: bool = False
+
+
+OTHER = {
+    "exact": "Exact",
+    "limit": "Limit",
+    "first run": "First run",
+    "s = 1": "With s = 1",
+    "expected": "Expected",
+}
+"""What stands before the other value of a place."""
 
 
 def lines(failure: Failure) -> list[Line]:
@@ -51,9 +61,10 @@ def _place(verdict: Verdict, failure: Failure) -> Iterator[Line]:
     s = f", s = {verdict.s}" if failure.of_runs else ""
     yield Line("Where", f"{where.partition(': ')[0]}{s}, in {problem}")
     named = where.partition(": ")[2] or "value"
-    for name, value in (("Found", at.found), ("Correct", at.expected)):
-        if value is not None:
-            yield Line(name, f"{named} = {value!r}" if name == "Found" else repr(value), True)
+    if at.found is not None:
+        yield Line("Found", f"{named} = {at.found!r}", True)
+    if at.expected is not None:
+        yield Line(OTHER[BESIDE.get(verdict.check, "expected")], repr(at.expected), True)
 
 
 def _bare(at: Any) -> Any:
@@ -66,7 +77,8 @@ def _size(verdict: Verdict) -> Iterator[Line]:
     step = verdict.evidence.get(WORST_STEP)
     at = f", at step {step}" if step else ""
     times = f": {short(verdict.ratio)} times too much" if 1 < verdict.ratio < math.inf else ""
-    yield Line("Largest error", f"{short(verdict.measured)}, allowed {short(verdict.bound)}{times}{at}")
+    # Another step may be off by more, within a larger bound.
+    yield Line("Largest ratio", f"{short(verdict.measured)}, allowed {short(verdict.bound)}{times}{at}")
 
 
 def _cause(failure: Failure) -> Iterator[Line]:

@@ -18,7 +18,7 @@ from sstep_verify.report.cards import lines
 from sstep_verify.report.case import GAP, Run, Series
 from sstep_verify.report.plain import promised
 from sstep_verify.report.ratios import PARTS, points, ratios
-from sstep_verify.report.verdicts import failures
+from sstep_verify.report.verdicts import CHECKS, failures
 from sstep_verify.report.write import write_report
 from sstep_verify.verdict import Coverage, Defect, Note, NoteKind, Place, Status, Term
 
@@ -177,8 +177,8 @@ def test_a_card_has_place_values_error_defect_requirement_and_command(tmp_path):
     assert found["Where"].endswith(", s = 7, in a")
     assert "23" in found["Where"] + found["Found"]
     assert found["Found"].endswith("= 0.3")
-    assert found["Correct"] == "0.25"
-    assert all(part in found["Largest error"] for part in ("3e-10", "1.5e-15", "2e+05 times", "step 19"))
+    assert found["Exact"] == "0.25"
+    assert all(part in found["Largest ratio"] for part in ("3e-10", "1.5e-15", "2e+05 times", "step 19"))
     assert "correction-dropped" in found["Cause"]
     assert found["Factor"] == "1.000000001"
     assert found["Violates"].startswith("S-3.5: ")
@@ -286,3 +286,15 @@ def test_every_picture_scrolled_region_and_command_has_a_name_of_its_own(tmp_pat
     regions = re.findall(r'role="region" aria-label="([^"]*)"', html)
     assert len(regions) == len(set(regions))
     assert html.count("<h1>") == html.count("<main>") == 1
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_other_value_of_a_card_is_called_what_it_is(check):
+    wrong = verdict(
+        "a", Status.FAIL, s=7, check=check, place=Place(2, 3, 23, None, 0.3, 0.25, item="gap"), ratio=2.0
+    )
+    (failure,) = failures(document([case("a", Status.FAIL)], [wrong], 1))
+    names = {line.name for line in lines(failure)}
+    of_other_runs = {"determinism": "First run", "sstep-equals-classical": "With s = 1", "box": "Limit"}
+    exact = {"step-replay", "window-replay", "kernel-entries", "claim-honesty"}
+    assert of_other_runs.get(check, "Exact" if check in exact else "Expected") in names
