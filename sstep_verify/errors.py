@@ -183,19 +183,34 @@ MACHINE = (
 """Errors of the operating system that say nothing of who met them."""
 
 
+LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+"""Errors of a limit of processes, memory or open files."""
+
+
+def blames_machine(error: OSError) -> bool:
+    """Whether an error says nothing of the path that a user named, which another one would not repair."""
+    return error.errno in MACHINE and error.errno != errno.EROFS
+
+
 def unwritable(path: str, error: OSError, kind: str) -> InputError:
     """The error of a file or folder (`kind`) that cannot be written, with the way out."""
     reason = f"{path}: cannot be written: {error.strerror or error}"
-    if error.errno in FULL:
+    if blames_machine(error):
         return UnwritableError(f"{reason}; {way_out_of(error)}")
     return InputError(f"{reason}; name another {kind}")
 
 
-def way_out_of(error: OSError) -> str:
-    """What to do where a disk, a quota or a limit leaves no room."""
+def way_out_of(error: OSError, another: str = "name a place on another disk") -> str:
+    """What to do about an error that lies with the machine; `another` is the way to another disk."""
     if error.errno == errno.EFBIG:
         return "raise the limit of file sizes that `ulimit -f` shows"
-    return "make room there, or name a place on another disk"
+    if error.errno in FULL:
+        return f"make room there, or {another}"
+    if error.errno in LIMITS:
+        return "let less run at a time (--jobs), or raise the limit that `ulimit -a` shows"
+    if error.errno == errno.EIO:
+        return f"look at the disk, or {another}"
+    return f"give access to it, or {another}"
 
 
 def machine_error(error: OSError, what: str, place: object = "") -> NotMadeError:
@@ -205,16 +220,16 @@ def machine_error(error: OSError, what: str, place: object = "") -> NotMadeError
     """
     path = error.filename or place
     where = f" ({os.fsdecode(path) if isinstance(path, bytes) else path})" if path else ""
-    way = "give access to it, or name another folder by TMPDIR"
-    if error.errno == errno.EFBIG:
-        way = "raise the limit of file sizes that `ulimit -f` shows"
-    elif error.errno in FULL:
-        way = "make room there, or name a folder on another disk by TMPDIR"
-    elif error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN):
-        way = "let less run at a time (--jobs), or raise the limit that `ulimit -a` shows"
-    elif error.errno == errno.EIO:
-        way = "look at the disk, or name a folder on another one by TMPDIR"
+    way = way_out_of(error, "name a folder on another disk by TMPDIR")
     return NotMadeError(f"{what}{where}: {error.strerror or error}, which is no error of the solver; {way}")
+
+
+def storable(text: str) -> str:
+    """A text that every file can hold: what is no UTF-8 in a name or a message is escaped."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
 
 
 def visible(text: str, kept: str = "") -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sstep_verify import __version__
+from sstep_verify.errors import storable
 
 PACKAGES = (
     "numpy",
@@ -122,11 +123,11 @@ def _quietly(function: Callable[..., Value], *arguments: object) -> Value | None
 
 def _command(command: str | Sequence[str]) -> str:
     if isinstance(command, str):
-        return without_names(command)
+        return storable(without_names(command))
     words = [str(word) for word in command]
     if words and os.path.isabs(words[0]):
         words[0] = os.path.basename(words[0])
-    return without_names(shlex.join(words))
+    return storable(without_names(shlex.join(words)))
 
 
 def _git() -> dict[str, object] | None:

@@ -28,6 +28,7 @@ from sstep_verify.errors import (
     ResultError,
     RunError,
     machine_error,
+    storable,
 )
 from sstep_verify.floating_point import own_state, restore, restore_with_warning
 from sstep_verify.problems import Problem
@@ -61,18 +62,13 @@ INSTALLED = tuple(
 """Folders of installed code: a solver's own only where nothing else is, for it may be installed itself."""
 
 
-def _storable(text: str) -> str:
-    """A text that every file can hold: what is no character is escaped, and what is long is cut."""
-    return text[:LONGEST].encode("utf-8", "backslashreplace").decode()
-
-
 def _said(error: BaseException) -> str:
     """The first line of what an error says; an error of a solver may fail to say anything."""
     try:
         said = str(error)
     except Exception as another:
         return f"its text cannot be formed ({type(another).__name__})"
-    return _storable(said.splitlines()[0]) if said else ""
+    return storable(said.splitlines()[0][:LONGEST]) if said else ""
 
 
 def _frames(error: BaseException) -> tuple[str, ...]:
@@ -84,7 +80,7 @@ def _frames(error: BaseException) -> tuple[str, ...]:
     ]
     others = [(path, words) for path, words in frames if not path.startswith(OURS)]
     own = [words for path, words in others if not path.startswith(INSTALLED)]
-    return tuple(map(_storable, (own or [words for _, words in others])[-FRAMES:]))
+    return tuple(map(storable, (own or [words for _, words in others])[-FRAMES:]))
 
 
 def asked_of(request: RunRequest) -> Asked:
@@ -171,7 +167,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
             raise
         if isinstance(error, OSError) and error.errno in FULL and foreign and is_of_solver(error):
             raise machine_error(error, "a file of the solver") from error
-        kind, said = _storable(type(error).__name__), _said(error)
+        kind, said = storable(type(error).__name__), _said(error)
         if run_error:
             kind, said = run_error.kind, (run_error.message.splitlines() or [""])[0]
         last = error.said if isinstance(error, ProgramError) else ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-import msgspec
+from sstep_verify.errors import storable
+from sstep_verify.files.records import decode, encode
 
 
 class Status(StrEnum):
@@ -535,8 +536,8 @@ class Verdict:
 
     def as_dict(self) -> dict:
         """Return plain values for JSON, with the reason; infinite or undefined numbers become None."""
-        values = msgspec.json.decode(msgspec.json.encode(self, enc_hook=lambda value: value.tolist()))
-        return {**values, "reason": self.reason}
+        values = decode(encode(self, lambda value: value.tolist()), "verdict")
+        return {**values, "reason": storable(self.reason)}
 
 
 def worst(statuses) -> Status:

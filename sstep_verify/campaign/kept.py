@@ -30,7 +30,7 @@ from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.files import open_regular, shortened
-from sstep_verify.files.records import convert, decode, strict
+from sstep_verify.files.records import convert, decode, encode, strict
 from sstep_verify.problems.kernels import KERNELS, Kernel
 from sstep_verify.protocol import Solver
 from sstep_verify.provenance import collect
@@ -111,7 +111,7 @@ def keep_campaign(plan: Plan, results: Results, folder: Path) -> None:
         made_with=made_with(),
         cases=cases,
     )
-    content = msgspec.json.encode(to_plain(kept, "campaign", {}))
+    content = encode(to_plain(kept, "campaign", {}))
     convert(decode(content, CAMPAIGN), _form(tuple(KERNELS.values())), CAMPAIGN)
     (folder / CAMPAIGN).write_bytes(msgspec.json.format(content, indent=1) + b"\n")
     write_digests(folder, _listed(map(name_of, cases)))

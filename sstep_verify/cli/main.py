@@ -23,11 +23,11 @@ import click
 from sstep_verify import __version__
 from sstep_verify.docstrings import docstring_of
 from sstep_verify.errors import (
-    FULL,
     InputError,
     MissingExtraError,
     SstepVerifyError,
     UnwritableError,
+    blames_machine,
     closest,
     visible,
     way_out_of,
@@ -335,7 +335,7 @@ def told(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         paths = [shortened(str(name)) for name in (error.filename, error.filename2) if name is not None]
         reason = ": ".join([*paths, error.strerror or text])
-        if error.errno in FULL:
+        if blames_machine(error):
             return f"error: {reason}; {way_out_of(error)}", 4
         return f"error: {reason}; check the path and its permissions", 2
     for kinds, reason, way_out in MACHINE:

@@ -13,14 +13,14 @@ import re
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import cleandoc
 from typing import Any
 
 import msgspec
 
-from sstep_verify.errors import InputError, among, visible
+from sstep_verify.errors import InputError, among, storable, visible
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -81,6 +81,22 @@ def with_field(kind: Any, name: str, hint: Any) -> Any:
     return msgspec.defstruct(
         kind.__name__, more, bases=(kind,), namespace=about, forbid_unknown_fields=True, kw_only=True
     )
+
+
+def encode(value: Any, enc_hook: Callable[[Any], Any] | None = None) -> bytes:
+    """Strict JSON of a value; in text what is no character, as names of files may hold, is escaped."""
+    try:
+        return msgspec.json.encode(value, enc_hook=enc_hook)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_storable(msgspec.to_builtins(value, enc_hook=enc_hook)))
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return [_storable(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def decode(content: bytes, where: str) -> Any:

@@ -12,9 +12,8 @@ from os import PathLike
 from types import NoneType
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
-import msgspec
-
 from sstep_verify.errors import InputError
+from sstep_verify.files.records import decode, encode
 
 Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
@@ -35,7 +34,7 @@ def plain(value, where: str = "value"):
     if type(value) in (int, bool, NoneType) or (type(value) is float and math.isfinite(value)):
         return value
     try:
-        return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_number_or_path))
+        return decode(encode(value, _number_or_path), where)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{where}: {error}") from error
 

@@ -37,7 +37,7 @@ from sstep_verify.campaign.artefact.form import (
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.files import MALFORMED_ARRAY, open_regular, read_whole
-from sstep_verify.files.records import convert, decode, one_line
+from sstep_verify.files.records import convert, decode, encode, one_line
 from sstep_verify.problems import IndexStream
 from sstep_verify.report.plain import plain
 from sstep_verify.trajectory import Trajectory
@@ -185,7 +185,7 @@ def _write_files(artefact: Artefact, folder: Path) -> None:
     }
     np.savez_compressed(folder / PROBLEM, **arrays)  # type: ignore[arg-type]
     np.savez_compressed(folder / TRAJECTORIES, **recorded)  # type: ignore[arg-type]
-    content = msgspec.json.encode(document)
+    content = encode(document)
     convert(decode(content, DOCUMENT), form(), DOCUMENT)  # What could not be read is not written.
     (folder / DOCUMENT).write_bytes(msgspec.json.format(content, indent=1) + b"\n")
     write_digests(folder, [entry.name for entry in folder.iterdir()])

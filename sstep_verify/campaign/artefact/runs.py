@@ -36,7 +36,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.files import MALFORMED_ARRAY, read_whole, shortened
-from sstep_verify.files.records import convert, decode, one_line, strict
+from sstep_verify.files.records import convert, decode, encode, one_line, strict
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.runs import asked_of
 from sstep_verify.trajectory import Trajectory
@@ -231,7 +231,7 @@ def write_case(case: Case, runs: Mapping[str, KeptRun], remarks: Iterable[str], 
 
 def _write(folder: Path, kept: KeptCase) -> None:
     arrays: Arrays = {}
-    content = msgspec.json.encode(to_plain(kept, "runs", arrays))
+    content = encode(to_plain(kept, "runs", arrays))
     convert(decode(content, DOCUMENT), _form(), DOCUMENT)  # What could not be read is not written.
     (folder / DOCUMENT).write_bytes(msgspec.json.format(content, indent=1) + b"\n")
     np.savez(folder / ARRAYS, **arrays)  # type: ignore[arg-type]
