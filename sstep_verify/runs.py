@@ -19,7 +19,6 @@ import numpy as np
 import scipy.linalg
 
 from sstep_verify.errors import (
-    FULL,
     InputError,
     MissingExtraError,
     NotMadeError,
@@ -27,7 +26,6 @@ from sstep_verify.errors import (
     RefusedError,
     ResultError,
     RunError,
-    machine_error,
     storable,
 )
 from sstep_verify.floating_point import own_state, restore, restore_with_warning
@@ -112,8 +110,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     `foreign` gets copies of all inputs. Where a solver raises, it ends at a0 and holds `Trajectory.raised`;
     errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are passed on, as are a
     RefusedError, a NotMadeError, what is raised around a foreign solver and not in a call of it, and all
-    that is no `Exception`: an interrupt, the end of this process, a limit of time of a test. Where a file
-    of the solver finds no room NotMadeError is raised.
+    that is no `Exception`: an interrupt, the end of this process, a limit of time of a test.
 
     Whatever the solver does to them, NumPy's treatment of floating-point errors, the filters of warnings,
     functions that all modules share and the recursion limit (`SharedState`) are as
@@ -165,8 +162,6 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
             wrong = not isinstance(error, NOT_OF_THE_RUN)
         if passed or error in observing or not (wrong or isinstance(error, RunError)):
             raise
-        if isinstance(error, OSError) and error.errno in FULL and foreign and is_of_solver(error):
-            raise machine_error(error, "a file of the solver") from error
         kind, said = storable(type(error).__name__), _said(error)
         if run_error:
             kind, said = run_error.kind, (run_error.message.splitlines() or [""])[0]
