@@ -145,7 +145,7 @@ class CallableSolver:
     from the beginning of the run, by wider bounds.
 
     `judge`, and `verify` of an object, set no time limit. ``module:object``, in ``sstep-verify check`` and
-    `verify`, may take 600 s a run, or the ``time_limit`` of a campaign file (docs/campaigns.md).
+    `verify`, may take 600 s a run, or the ``time_limit`` of a campaign file (docs/campaign-file.md).
 
     Parameters
     ----------

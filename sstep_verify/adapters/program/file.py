@@ -245,7 +245,7 @@ def _setting(text: str) -> tuple[str, str, object]:
         raise InputError(
             f"--set {text!r:.80}: needed is KEY=VALUE, such as writes=final, with a key of a program file"
             f"{among(key, [*dict.fromkeys(plain)])}; others as TABLE.KEY "
-            "(docs/adapters.md)"
+            "(sstep-verify explain program-file)"
         )
     part = part or next(table for table in UNNAMED if key in tables[table])
     if key in ("command", "setup") and not word.startswith("["):
