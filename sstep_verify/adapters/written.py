@@ -95,6 +95,7 @@ def given_options(
         "version": __version__,
         "tolerance": settings.tolerance,
         "tolerance since": 0,
+        "most iterations": request.start + request.iterations,
         "cache": ALL_ROWS if settings.keep_gram else settings.cache or 0,
         "exchange": settings.exchange,
     }

@@ -156,6 +156,7 @@ def test_a_command_that_tunes_itself_is_held_to_its_sequence_and_its_stream(here
     chosen = {"keep_gram": True} if rows else {"exchange": "gram"}
     tested = CommandSolver(interval=11, auto=True, tuned=True, tolerance=1e-9, **chosen)
     request = asked(kind="epochs", block=3, s=9, iterations=400)
+    request = replace(request, problem=replace(request.problem, name="samples"))  # As the file.
     assert tested.run(request).length > 100
     other = CommandSolver(interval=11, auto=True, tuned=True, tolerance=1e-9, exchange="reduce-scatter")
     with pytest.raises(ConductError, match=r"the result has the option (exchange|cache) = "):
