@@ -112,7 +112,7 @@ class RunRequest:
                 iteration % self.s and iteration != self.iterations
             ):
                 raise InputError(
-                    f"a cannot be recorded at iteration {iteration}: not the end of a window "
+                    f"alpha cannot be recorded at iteration {iteration}: not the end of a window "
                     f"(s = {self.s}, {self.iterations} iterations)"
                 )
 

@@ -323,7 +323,7 @@ class Trajectory:
         """Place of a recorded iteration among all of them."""
         place = int(np.searchsorted(self.iterations, iteration))
         if place == self.iterations.size or self.iterations[place] != iteration:
-            raise KeyError(f"a was not recorded at iteration {iteration}")
+            raise KeyError(f"alpha was not recorded at iteration {iteration}")
         return place
 
     def windows(self) -> list[tuple[int, int]]:

@@ -112,8 +112,8 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
                 break
     if dual[0] > optimum.value_upper:
         raise OracleDisagreementError(
-            f"{problem.label}: a feasible a has the dual value {dual[0]!r} at least, above the certified "
-            f"optimal value of {optimum.value_upper!r} at most"
+            f"{problem.label}: a feasible alpha has the dual value {dual[0]!r} at least, above the "
+            f"certified optimal value of {optimum.value_upper!r} at most"
         )
     over = relative_to(gap, (max(optimum.value_lower, 0.0), best))
     if given and best > 0:

@@ -129,7 +129,7 @@ def read_printed(
     """
     samples = taken.order.size
     if printed.first > samples:
-        raise RefusedError(f"[final] first = {printed.first}, but a has only m = {samples} entries")
+        raise RefusedError(f"[final] first = {printed.first}, but alpha has only m = {samples} entries")
     count, text = printed.first or samples, ended.output
     if name := printed.name(places):
         text = _printed_text(folder, name, count)

@@ -269,7 +269,7 @@ def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:
     if others := sorted(left - due):
         raise NoResultError(
             f"left {others[0]}, but it was started on {counted(ranks, 'rank')}: rank-R.bin holds "
-            f"the a of rank R, with R from 0 to {ranks - 1}"
+            f"the alpha of rank R, with R from 0 to {ranks - 1}"
         )
     found = [read_numbers(folder, f"rank-{rank}", (samples,)) for rank in range(ranks)]
     if None in found:

@@ -240,8 +240,8 @@ class ProgramSolver:
             )
         if self.described.from_zero and (request.first.any() or (own and request.start)):
             raise RefusedError(
-                "it takes no a0, or draws its own coordinates, so it starts from a = 0 at their beginning "
-                "only; leave out checks that start elsewhere (sstep-verify check does)"
+                "it takes no start, or draws its own coordinates, so it starts from alpha = 0 at their "
+                "beginning only; leave out checks that start elsewhere (sstep-verify check does)"
             )
         if own and not own.are_of(stream):
             raise RefusedError(

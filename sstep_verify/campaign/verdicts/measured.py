@@ -147,7 +147,7 @@ class Monitor:
         if iteration not in self.points or (self.samples and np.shape(alpha) != (self.samples,)):
             return False  # What has another shape is for the check contract to say.
         if not np.isfinite(alpha).all():
-            self.spoiled, self.reason = True, f"a is not finite at iteration {iteration}"
+            self.spoiled, self.reason = True, f"alpha is not finite at iteration {iteration}"
             return True
         value, self.attainable = self.measure(alpha)
         self.iterations.append(iteration)

@@ -181,7 +181,7 @@ def test_a_program_that_takes_no_start_is_asked_for_none(tmp_path):
     assert "metamorphic-exact" not in family.checks
     problem = Problem("p", np.eye(4), [1.0, -1.0, 1.0, -1.0], LinearKernel(), Hinge(1.0))
     asked = RunRequest(problem, IndexStream("cyclic", 4, 1, 8), 2, 4, initial=np.full(4, 0.5))
-    with pytest.raises(RefusedError, match="starts from a = 0"):
+    with pytest.raises(RefusedError, match="starts from alpha = 0"):
         ProgramSolver(read_program(path)).run(asked)
 
 

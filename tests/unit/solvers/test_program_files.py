@@ -132,7 +132,7 @@ def test_a_program_with_draws_of_its_own_is_asked_for_nothing_else(tmp_path):
         GOOD + 'writes = "final"\n[final]\nafter = "alpha:"\n[stream]\nkind = "glibc-rand"\nseed = 3\n'
     )
     tested = ProgramSolver(read_program(path))
-    with pytest.raises(RefusedError, match="starts from a = 0"):
+    with pytest.raises(RefusedError, match="starts from alpha = 0"):
         tested.run(request())
     asked = request()
     other = RunRequest(asked.problem, IndexStream("glibc-rand", 6, 1, 20, seed=4), 4, 14)

@@ -210,7 +210,7 @@ def test_a_link_to_a_folder_leads_to_no_file_of_another(tmp_path):
 
 def test_more_entries_than_there_are_are_refused(tmp_path):
     tested = leaving("print('a: ' + '1 ' * 9)", '[final]\nafter = "a:"\nfirst = 7\n', tmp_path)
-    with pytest.raises(RefusedError, match="first = 7, but a has only m = 6 entries"):
+    with pytest.raises(RefusedError, match="first = 7, but alpha has only m = 6 entries"):
         tested.run(RunRequest(request().problem, IndexStream("cyclic", 6, 1, 4), 2, 4))
 
 
