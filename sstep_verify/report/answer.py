@@ -35,6 +35,9 @@ JUDGE_STEPS = ("step-replay", "window-replay")
 
 MESSAGES = "message-count"
 
+INTERRUPTED = "INTERRUPTED"
+"""The outcome of a campaign that was stopped before its end."""
+
 
 class Row(NamedTuple):
     """One line of the answer: its name, and what is said, in parts."""
@@ -79,7 +82,9 @@ def answer_of(results: Results, outcome: str) -> Answer | None:
     counts = by_s(results)
     rows = [*_correct(counts, results), *_faulty(counts, results), *_left(results)]
     rows += _shown(results), Row("Not looked at", tuple(_unseen(results)))
-    plain = outcome in (Status.PASS, Status.FAIL, Status.VACUOUS, EXPECTED)
+    # A failure that was expected and not met is no solver's: the sentence names it.
+    plain = outcome in (Status.PASS, Status.VACUOUS, EXPECTED, INTERRUPTED)
+    plain = plain or (outcome == Status.FAIL and any(case.status == Status.FAIL for case in cases))
     headline = _headline(results, counts, outcome)
     return Answer(headline, tuple(row for row in rows if row.parts), not plain)
 
@@ -148,7 +153,7 @@ def _headline(results: Results, counts: Mapping[int, Count], outcome: str) -> st
         open_ = [case for case in cases if case.status == Status.INCONCLUSIVE]
         return f"{who} {are} undecided on {_of(open_, cases, noun)}, and correct wherever decided."
     where = "at every s that was judged" if _all_correct(counts) else "wherever judged"
-    so_far = "" if outcome == Status.PASS else " so far"
+    so_far = " so far" * (outcome == INTERRUPTED)
     return f"{who} {are} correct{so_far} on {every}, {where}: {listed(correct)}."
 
 

@@ -16,7 +16,7 @@ import jinja2
 from sstep_verify.errors import InputError, counted
 from sstep_verify.files import Output, check, open_regular, whole_folder
 from sstep_verify.quantities import QUANTITIES
-from sstep_verify.report.answer import answer_of
+from sstep_verify.report.answer import INTERRUPTED, answer_of
 from sstep_verify.report.budget import MOST_LINKED, MOST_ROWS, Budget, statuses
 from sstep_verify.report.cards import MOST_CARDS, lines
 from sstep_verify.report.case import DRIFT, ERROR, GAP, noun_of
@@ -61,7 +61,7 @@ NOT_MET = ("FAIL", "No FAIL, but a failure that was expected is not met")
 
 NOTHING_SEEN = ("VACUOUS", "No FAIL, but no problem on which a mistake would have shown")
 """The same of a campaign of verdicts in which every case is VACUOUS."""
-STOPPED = {130: ("INTERRUPTED", "Stopped before its end; what had been judged by then")}
+STOPPED = {130: (INTERRUPTED, "Stopped before its end; what had been judged by then")}
 BROKEN = ("ERROR", "The campaign did not end properly")
 _READING = (
     "The classical method (s = 1) is a line, the s-step runs are markers, one shape for each s, thinned "

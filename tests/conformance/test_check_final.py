@@ -137,8 +137,8 @@ def test_a_convention_is_named_and_undone(run):
     assert "c alpha with c = 1/lambda = 10" in told
     assert "s = 1" not in told
     page = Path("sstep-verify-out/alpha-final/index.html").read_text("utf-8")
-    assert "The vector may be <strong>proportional to the optimum" in page
-    assert "Cause:" not in page
+    assert "<dt>May be</dt><dd>proportional to the optimum" in page
+    assert "<dt>Cause</dt>" not in page
     assert not re.search(r"\bs = 1</|, s = 1 |first at s|faulty s|over all s|>Iterations<|Runs;", page)
     assert run(ridge() / 0.1, *RIDGE, "--scale", "1/lambda")[0] == 0
     labels = load("small").targets

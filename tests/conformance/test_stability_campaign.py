@@ -107,8 +107,8 @@ def test_the_command_writes_the_same_data_from_one_process_and_from_two(folder):
     }
     text = (folder / "report-2" / "index.html").read_text("utf-8") + json.dumps(two)
     assert str(folder) not in text
-    # Heat maps, curves, the overview and the frontier.
-    assert len(list((folder / "report-2" / "figures").iterdir())) == 3 + 2 + 2
+    # Heat maps, curves, the overview and the frontier, the error over s.
+    assert len(list((folder / "report-2" / "figures").iterdir())) == 3 + 2 + 2 + 1
     with open(folder / "report-2" / "tables" / "stability.csv", encoding="utf-8", newline="") as stream:
         lines = list(csv.DictReader(stream))
     assert len(lines) == 12 * 4

@@ -100,11 +100,12 @@ def test_the_errors_that_would_have_shown_are_rounded_up_and_never_better_than_a
     assert "no error for certain" in found["Would have shown"][1]
 
 
-@pytest.mark.parametrize("outcome", ["INTERRUPTED", "INCONCLUSIVE", "ERROR"])
-def test_an_outcome_that_is_no_verdict_keeps_the_whole_sentence(outcome):
+@pytest.mark.parametrize("outcome", ["FAIL", "INCONCLUSIVE", "ERROR", "INTERRUPTED"])
+def test_an_outcome_that_the_rows_do_not_explain_keeps_the_whole_sentence(outcome):
     made = judged([case("a")], [verdict("a")], {"a": [2]}, 3, planned=("a", "b", "c"))
     said = answer_of(made, outcome)
-    assert said.with_sentence
+    assert said.with_sentence == (outcome != "INTERRUPTED")
+    assert ("so far" in said.headline) == (outcome == "INTERRUPTED")
     assert "on 1 of 3 problems" in said.headline
     assert ("Not judged", ("2 of 3 problems planned",)) in said.rows
 
