@@ -110,7 +110,7 @@ def _change(answers: Sequence[Answer], steps: Sequence[int]) -> Iterator[str]:
     less = sum((one.noise or 0) >= (one.across or 0) for one in known)
     if noise:
         yield (
-            f"the order of summation alone changes the classical error by a factor of {_range(noise)}: "
+            f"another order of summation changes the classical error by a factor of {_range(noise)}: "
             f"more than s does in {less} of {len(known)}"
         )
 
