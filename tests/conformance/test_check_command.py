@@ -152,7 +152,14 @@ def test_a_python_object_is_judged_on_the_same_problems(here):
         (["--exec", "./x {dir}", "--np", "0"], "0 is below 1"),
         (["--exec", "./x {dir}", "--s", "a"], "no list of whole numbers"),
         (["--exec", "./x {dir}", "--set", "updat=frozen"], "did you mean 'update'"),
-        (["--exec", "./x {dir}", "--on", "small", "--task", "krr"], "no problem of it goes with"),
+        (
+            ["--exec", "./x {dir}", "--set", "fixed.task=krr", "--task", "svm-l1"],
+            "no problem of it goes with",
+        ),
+        (
+            ["--exec", "./x {dir}", "--on", "small_regression", "--task", "svm-l1"],
+            "look like regression targets",
+        ),
         (["--exec", "./x {dir}", "--set", "setup=false"], "setup ['false'] failed, exit code 1"),
         (["--exec", "./x {dir}", "--only", "nothing"], "nothing"),
         (["--exec", "./x {dir}"], "'./x' is no executable file here"),
