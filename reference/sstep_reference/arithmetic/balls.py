@@ -235,7 +235,10 @@ class Balls(Arithmetic):
             where = np.nonzero(data)
             if SPARSE * where[0].size <= data.size:
                 return self._sparse_table(data, *where)
-        rows = [[self.number(x) for x in _plain(row)] for row in data]
+        if isinstance(data, np.ndarray) and data.dtype == np.float64 and np.isfinite(data).all():
+            rows = [[flint.arb(x) for x in row] for row in data.tolist()]
+        else:
+            rows = [[self.number(x) for x in _plain(row)] for row in data]
         norms = []
         with self.working():
             for row in rows:
