@@ -147,6 +147,8 @@ def _headline(results: Results, counts: Mapping[int, Count], outcome: str) -> st
         first = next((s for s, one in counts.items() if one.faulty), None)
         where = "" if first is None else f", first at s = {first}"
         return f"{who} {are} faulty on {_of(failed, cases, noun)}{where}."
+    if not correct and any(one.unobserved for one in counts.values()):
+        return f"What was judged of {who[:1].lower()}{who[1:]} is correct; no windows of s were observed."
     if not correct:
         return f"Nothing shows that {who[:1].lower()}{who[1:]} {are} correct, or faulty."
     if any(case.status == Status.INCONCLUSIVE for case in cases):

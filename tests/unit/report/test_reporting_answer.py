@@ -87,6 +87,17 @@ def test_windows_that_nothing_observed_are_no_correct_s():
     assert found["Correct, but no windows of s were observed, at"] == ("s = 2 on 1 of 1 problem",)
 
 
+def test_a_solver_of_which_no_windows_were_observed_is_neither_correct_at_an_s_nor_unknown():
+    made = judged([case("a")], [verdict("a", notes=(Note(NoteKind.UNOBSERVED),))], {"a": [2]})
+    said = answer_of(made, Status.PASS)
+    assert said.headline.startswith("What was judged of the solver ")
+    assert "Correct at" not in {row.name for row in said.rows}
+    none = answer_of(
+        judged([case("a", Status.VACUOUS)], [verdict("a", Status.VACUOUS)], {}), Status.VACUOUS
+    )
+    assert none.headline.startswith("Nothing shows ")
+
+
 def test_the_errors_that_would_have_shown_are_rounded_up_and_never_better_than_a_run():
     def of(limit, s):
         term = Term(KERNEL, Status.PASS, limit, 12, 12, 12)
