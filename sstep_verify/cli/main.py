@@ -56,6 +56,7 @@ MACHINE: tuple[tuple[Any, str, str], ...] = (
 """Errors that are not ours, what to say of them, and the way out."""
 
 COMMANDS = {
+    "apply": "Predict new samples by a saved result of solve.",
     "check": "Judge a solver of your own: a program of any language, or a Python object.",
     "doctor": "Say which optional parts work here (MPI, packages, data), and what to do.",
     "explain": "Say what a check claims and how its bound is derived; of a failure, what it saw.",

@@ -38,7 +38,7 @@ from sstep_verify.solver.training.schedule import Stretch, numbers_of
 FORMAT = "sstep-verify solve checkpoint 3"
 
 _TEXTS, _NUMBERS = ("format", "options", "data", "sha256"), ("alpha", "iterations", "values", "sequence")
-_UNREADABLE = (
+UNREADABLE = (
     *MALFORMED_ARRAY, LookupError, AttributeError, OSError, MemoryError, RecursionError,
     NotImplementedError, zlib.error, zipfile.BadZipFile,
 )  # fmt: skip
@@ -95,7 +95,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         made = place.sequence[-1].end if place.sequence else place.iteration
         _require(made == place.iteration, f"its sequence ends at {made}, not at {place.iteration}")
         return Checkpoint(place, options, parts["data"])
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise InputError(
             f"{path}: is not a whole checkpoint of sstep-verify solve ({error}); "
             "remove it and run without --resume"
@@ -118,13 +118,13 @@ def read_sequence(path: Path) -> tuple[tuple[Stretch, ...], dict[str, Any]]:
     Raises InputError if the file cannot be read, or its s was not tuned.
     """
     try:
-        _require_archive(path)
+        require_archive(path)
         with np.load(path, allow_pickle=False) as file:
             options = json.loads(str(file["options"]))
             tuned = isinstance(options, dict) and options.get("s") == "auto"
             _require(tuned, "its s was not tuned")
             return stretches_of(file["sequence"]), options
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise InputError(f"{path}: holds no sequence of s of sstep-verify solve ({error})") from error
 
 
@@ -173,7 +173,7 @@ def refuse_impossible(path: Path, found: Checkpoint, problem: Problem) -> None:
         )
 
 
-def _require_archive(path: Path) -> None:
+def require_archive(path: Path) -> None:
     """ValueError unless a file is regular and an archive: NumPy takes any other for pickled objects."""
     with open_regular(path, "a result or checkpoint") as content:
         _require(zipfile.is_zipfile(content), "it is no .npz file")

@@ -62,6 +62,7 @@ from sstep_verify.solver.training.files import (
     write_arrays,
 )
 from sstep_verify.solver.training.intervals import Place, Training
+from sstep_verify.solver.training.model import described
 from sstep_verify.solver.training.predictions import as_text, predict, score
 from sstep_verify.solver.training.schedule import Stretch, numbers_of
 
@@ -215,6 +216,7 @@ def _write_result(path: Path, training: Training, identity: dict[str, Any], dige
         measured_relative=np.array([found.values.relative for found in training.history]),
         options=json.dumps(identity),
         data_digest=digest,
+        problem=described(training.settings, training.problem, identity["ranks"], digest),
         **tuned,
     )
 
