@@ -85,8 +85,8 @@ def test_of_a_run_without_a_final_value_none_is_reported(spoil, tmp_path):
         ({"profile": "smok"}, "did you mean 'smoke'"),
         ({"profile": ["smoke"]}, r"profile = \['smoke'\] of type list; needed is the name of one"),
         (
-            {"profile": "smoke", "tasks": ["krr"], "data": "small"},
-            r"goes with krr and small\. It has svm-l1 with linear, polynomial, rbf; svm-l2 with",
+            {"profile": "smoke", "tasks": ["svm-l1"], "data": "small_regression"},
+            "two classes are needed, but the targets hold 32 distinct values",
         ),
         ({"profile": "smoke", "tasks": ["svm"]}, "task 'svm' is unknown .did you mean 'svm-l2'"),
         ({"profile": "smoke", "kernels": ["poly"]}, "kernel 'poly' is unknown; known: linear, poly.*, rbf"),
