@@ -84,7 +84,7 @@ def installation() -> Finding:
     from sstep_verify.provenance import collect
 
     found: Any = collect()
-    commit = found.get("git", {}).get("commit", "")[:7]
+    commit = (found.get("git") or {}).get("commit", "")[:7]  # An installed package has none.
     version = " ".join(filter(None, (found["package"]["version"], commit and f"(commit {commit})")))
     return Finding("sstep-verify", "ok", f"{version}, {found['python']}, {found['machine']['system']}")
 

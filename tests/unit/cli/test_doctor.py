@@ -13,7 +13,7 @@ from itertools import chain
 import pytest
 from click.testing import CliRunner
 
-from sstep_verify import __version__
+from sstep_verify import __version__, provenance
 from sstep_verify.cli import mpi
 from sstep_verify.cli.commands import doctor
 from sstep_verify.cli.commands.doctor import Package, command, package
@@ -87,6 +87,14 @@ def test_a_sound_environment_is_ok_and_every_line_has_its_three_parts(sound):
     assert all(" Do: " in line for line in lines if line.startswith("missing"))
     expected = "MPI job" if environment.promised_size() > 1 else "MPI trial"
     assert any(line.startswith("ok") and expected in line for line in lines)
+
+
+@pytest.mark.parametrize("git", [None, {}, {"commit": "a" * 40, "modified": False}])
+def test_an_installed_package_has_a_version_and_no_commit(git, monkeypatch):
+    monkeypatch.setattr(provenance, "_git", lambda: git)
+    found = doctor.installation().found
+    assert found.startswith(__version__)
+    assert ("(commit aaaaaaa)" in found) == bool(git)
 
 
 def test_json_holds_the_same_findings(sound):
