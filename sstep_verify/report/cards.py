@@ -84,8 +84,7 @@ def _size(verdict: Verdict) -> Iterator[Line]:
 def _cause(failure: Failure) -> Iterator[Line]:
     if failure.causes:
         yield Line(failure.label, "; ".join(failure.causes))
-        if (factor := failure.verdict["defects"][0].get("factor")) is not None:
-            yield Line("Factor", repr(factor), True)
+        yield from _factors(failure.verdict["defects"])
     elif failure.readings:
         yield Line("May be", ", or ".join(failure.readings))
     elif failure.tried:
@@ -97,3 +96,16 @@ def _cause(failure: Failure) -> Iterator[Line]:
         yield Line("Fail too", ", ".join(failure.others))
     if failure.known:
         yield Line("Fail as expected", ", ".join(failure.known))
+
+
+def _factors(defects: list[dict[str, Any]]) -> Iterator[Line]:
+    """The factor of each defect that has one, with its name where there are several defects."""
+    found = {
+        " together with ".join(one["names"]): f"{one['factor']:.12g}"
+        for one in defects
+        if one.get("factor") is not None
+    }
+    if len(defects) == 1:
+        yield from (Line("Factor", factor, True) for factor in found.values())
+    elif found:
+        yield Line("Factors", "; ".join(f"{factor} ({name})" for name, factor in found.items()), True)

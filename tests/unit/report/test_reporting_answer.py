@@ -200,6 +200,15 @@ def test_a_card_has_place_values_error_defect_requirement_and_command(tmp_path):
     assert re.findall("<dt>(.*?)</dt>", card) == list(found)
 
 
+def test_a_card_gives_each_candidate_its_own_factor_in_few_digits():
+    candidates = (Defect(("a:off",), 399.99999999999966), Defect(("b:off",), 0.0025), Defect(("c",)))
+    wrong = verdict("a", Status.FAIL, diagnosed=True, defects=candidates)
+    made = document([case("a", Status.FAIL)], [wrong], 1)
+    found = {line.name: line.text for line in lines(failures(made)[0])}
+    assert "Factor" not in found
+    assert found["Factors"] == "400 (a:off); 0.0025 (b:off)"
+
+
 def test_a_card_without_a_place_says_what_was_found(tmp_path):
     made = document([case("a", Status.FAIL)], [verdict("a", Status.FAIL, ratio=math.inf, bound=0.0)], 1)
     (failure,) = failures(made)
