@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sstep_verify.checks.contract import ID as CONTRACT
 from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
 from sstep_verify.checks.optimum import ID as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
@@ -18,6 +19,7 @@ from sstep_verify.checks.shared.final_vector import ALONE, OVER
 from sstep_verify.checks.step_replay import ID as STEPS
 from sstep_verify.checks.trajectory import ID as ENDS
 from sstep_verify.errors import counted
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.plain import enclosed, grouped, promised
@@ -75,7 +77,38 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     if not (words or hidden):
         words = [f"correct on none of {counted(len(cases), noun)}"]
     level = f"{FINAL_ONLY}: " * (len(ends) == len(cases) > 0)
-    return level + "; ".join(filter(None, [", ".join(words), *hidden, *_tested(verdicts, noun)]))
+    restrict = _restrict(cases, verdicts)
+    return level + "; ".join(filter(None, [", ".join(words), restrict, *hidden, *_tested(verdicts, noun)]))
+
+
+def gave_up_on(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
+    """The cases on which the solver raised an error at every s, each with the first such verdict."""
+    by_case = grouped((one for one in verdicts if one.check == CONTRACT), lambda one: one.case)
+    return {
+        name: own[0]
+        for name, own in by_case.items()
+        if all(one.status is Status.FAIL and _gave_up(one) for one in own)
+    }
+
+
+def _restrict(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
+    """How to leave out the tasks on all of whose cases the solver raised an error, if others are left."""
+    gave_up = gave_up_on(verdicts)
+    by_task = grouped(cases, lambda case: case.task)
+    without = [task for task, own in by_task.items() if all(case.id in gave_up for case in own)]
+    others = [task for task in by_task if task not in without]
+    if not without or not others or not by_task.keys() <= {*TASKS}:
+        return ""
+    kinds = dict.fromkeys(
+        one.kind for case in cases if case.task in without for one in gave_up[case.id].raised
+    )
+    where = f"every {noun_of(cases)} of {' and '.join(without)}"
+    these = "these" if without[1:] else "this"
+    options = " ".join(f"--task {task}" for task in others)
+    return (
+        f"the solver raised {' and '.join(kinds)} on {where}: if it is not made for {these}, "
+        f"restrict with {options} (tasks={others})"
+    )
 
 
 def _stepped(verdicts: Sequence[Verdict]) -> set[tuple[str, int]]:
@@ -267,9 +300,13 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict:
 
 def on_one_part(verdict: Verdict) -> bool:
     """Whether a verdict says which part of a solver is wrong, not only that the solver gave up."""
-    gave_up = bool(verdict.raised) and not any(one.quoted for one in verdict.raised)
-    only = gave_up and all(one.detail == RAISED for one in verdict.violations)
+    only = _gave_up(verdict) and all(one.detail == RAISED for one in verdict.violations)
     return names_a_part(verdict.requirements) and not only
+
+
+def _gave_up(verdict: Verdict) -> bool:
+    """Whether errors were raised in runs, all by the solver itself."""
+    return bool(verdict.raised) and not any(one.quoted for one in verdict.raised)
 
 
 def _hinted(verdict: Verdict, kind: HintKind) -> bool:

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from sstep_verify.campaign.headline import headline, right_at
+from sstep_verify.campaign.headline import gave_up_on, headline, right_at
 from sstep_verify.campaign.model import REFUSED, Definition, State
 from sstep_verify.checks.registry import CHECKS, PRIMARY
 from sstep_verify.errors import InputError, closest, counted
@@ -146,7 +146,12 @@ def summarise(
     met = [one for one in expected if (one.id, one.kind) in found]
     stale = [f"{one.id}, {one.kind}: {one.reason}" for one in expected if one not in met]
     stale = [] if state.interrupted else stale
-    incomplete = [line for case, lines in too_few.items() if case not in excused for line in lines]
+    gave_up = gave_up_on(verdicts)
+    lacking = {case: lines for case, lines in too_few.items() if lines and case not in excused}
+    incomplete = [line for case, lines in lacking.items() if case not in gave_up for line in lines]
+    if silent := lacking.keys() & gave_up.keys():
+        where = counted(len(silent), noun_of(cases))
+        incomplete.append(f"nothing to compare on {where}, where the solver raised an error")
     incomplete += vacuous_lines(definition, cases, [one for one in verdicts if one.case not in excused])
     missing = planned_cases - len(cases)
     unfinished = f"{missing} of {counted(planned_cases, noun_of(cases))} not finished"

@@ -733,7 +733,8 @@ def _raised(error: RunError) -> str:
     message = error.message.removesuffix(".")
     if error.quoted:
         return f"Run {error.run}: {message}."
-    return f"Run {error.run}: the solver raised {': '.join(filter(None, (error.kind, message)))}."
+    at = f" at {error.frames[-1].partition(' in ')[0]}" if error.frames else ""
+    return f"Run {error.run}: the solver raised {': '.join(filter(None, (error.kind, message)))}{at}."
 
 
 def _all_raised(verdict: Verdict) -> Iterator[str]:

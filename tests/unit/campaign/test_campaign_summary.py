@@ -165,10 +165,10 @@ def test_what_makes_a_run_incomplete_is_told_once_with_how_many_other_reasons_th
     )
 
 
-def _summed(cases, verdicts, definition=None, steps=0):
+def _summed(cases, verdicts, definition=None, steps=0, too_few=None):
     return summarise(
         definition or Definition("n", "t", "d", ()), cases, verdicts, planned_cases=len(cases), steps=steps,
-        too_few={}, state=State(),
+        too_few=too_few or {}, state=State(),
     )  # fmt: skip
 
 
@@ -219,6 +219,43 @@ def test_the_sentence_says_what_was_shown():
     )
     assert _summary([Status.PASS], state=State(interrupted=True)).sentence.startswith("interrupted")
     assert _summary([Status.FAIL]).sentence.startswith("faulty on 1 of 1 problem (first at s = 16)")
+
+
+def _raised(case, s=16):
+    """The verdict on a run of a case in which the solver raised an error."""
+    error = RunError(f"s={s}", "AttributeError", "no penalty", frames=("mine.py:4 in solve",))
+    violation = Violation(f"s={s}", "stop reason", "no penalty", "", RAISED)
+    return replace(
+        _verdict(Status.FAIL, s, case), check="contract", raised=(error,), violations=(violation,)
+    )
+
+
+def test_a_solver_that_raises_on_whole_tasks_is_told_to_restrict_them():
+    svm = [_case(Status.FAIL, name) for name in "ab"]
+    krr = [replace(_case(Status.PASS, name), task="krr") for name in "cd"]
+    passed = [_verdict(Status.PASS, case=name) for name in "cd"]
+    lines = {name: [f"step-replay, {name}", f"window-replay, {name}"] for name in "ab"}
+    found = _summed([*svm, *krr], [_raised("a"), _raised("b"), *passed], too_few=lines)
+    assert found.exit_code == 1
+    assert (
+        "the solver raised AttributeError on every problem of svm-l1: if it is not made for this, "
+        "restrict with --task krr (tasks=['krr'])"
+    ) in found.sentence
+    # What was not compared for that reason is one reason.
+    assert found.sentence.endswith(
+        "incomplete: nothing to compare on 2 problems, where the solver raised an error"
+    )
+    # No hint where some problem of the task was judged, or no task is left.
+    some = _summed([*svm, *krr], [_raised("a"), _verdict(Status.FAIL, case="b"), *passed])
+    assert "restrict" not in some.sentence
+    assert "restrict" not in _summed(svm, [_raised("a"), _raised("b")]).sentence
+
+
+def test_an_error_at_some_s_only_leaves_each_reason_in_the_sentence():
+    held = replace(_verdict(Status.PASS, 1), check="contract")
+    lines = {"a": ["step-replay, a", "window-replay, a"]}
+    found = _summed([_case(Status.FAIL, s=(1, 16))], [held, _raised("a")], too_few=lines)
+    assert found.sentence.endswith("incomplete: step-replay, a (and 1 other reason)")
 
 
 def test_cases_of_one_problem_are_not_counted_as_problems():
