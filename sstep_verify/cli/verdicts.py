@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 
@@ -56,6 +57,10 @@ WORDS = {
     "detection_limit": "a relative error in a quantity of the step that this run would have shown, whether "
     "too large or too small by it; of steps every larger one too, of windows the error that was tried",
 }
+
+
+USED = {"detection_limit": r"errors (?:of \+|from|down to)"}
+"""How a word is used in a text that does not name it, as a pattern."""
 
 
 def filled(text: str, first: str = "  ") -> str:
@@ -127,11 +132,13 @@ def _visible(term: dict, check: str) -> str:
     return f"relative errors down to {size}, in {counts}"
 
 
-def glossary() -> Iterator[str]:
-    """Lines on the words that verdicts use."""
-    yield "Words"
-    for word, meaning in WORDS.items():
-        yield filled(f"{word}: {meaning}", "    ")
+def glossary(said: str) -> Iterator[str]:
+    """Lines on those words of a text that have a meaning of their own; nothing where there is none."""
+    found = [word for word in WORDS if re.search(USED.get(word, rf"\b{word}s?\b"), said)]
+    if found:
+        yield "Words"
+    for word in found:
+        yield filled(f"{word}: {WORDS[word]}", "    ")
 
 
 def in_numbers(kept, verdict: dict) -> Iterator[str]:

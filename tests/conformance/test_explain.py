@@ -119,8 +119,11 @@ def test_an_artefact_alone_is_explained_in_plain_words(report, monkeypatch):
     assert (code, errors) == (0, "")
     assert output.startswith(f"FAIL: window-replay on {CASE}, s = {verdict['s']}\n")
     assert " ".join(verdict["reason"].split()) in " ".join(output.split())
-    for word in ("overlap", "omega", "clip", "detection_limit"):
-        assert f"\n    {word}: " in output
+    before, _, words = output.partition("\nWords\n")
+    for word in ("window", "overlap", "omega", "clip", "bound", "ratio"):
+        assert (f"    {word}: " in words) == bool(re.search(rf"\b{word}s?\b", before))
+    assert "    window: " in words
+    assert "    detection_limit: " in words
     assert "Bound: bounds/" not in output
     assert len(output.splitlines()) < 60
     assert command(*shlex.split(_after(output, "All numbers and derivations: ")))[0] == 0

@@ -140,15 +140,19 @@ def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
         return
     if in_full:
         _show(declared, True)
-    for verdict in kept.verdicts:
-        for line in in_numbers(kept, verdict) if in_full else in_short(verdict, declared.claim):
-            click.echo(line)
+    said = [
+        line
+        for verdict in kept.verdicts
+        for line in (in_numbers(kept, verdict) if in_full else in_short(verdict, declared.claim))
+    ]
+    for line in said:
+        click.echo(line)
     if in_full:
         click.echo()
     click.echo(f"Again\n  offline: {replay}")
     click.echo(f"  {_with(kept)}")
     if not in_full:
-        for line in () if kept.check == CONTRACT or _is_of_a_vector(kept) else glossary():
+        for line in () if kept.check == CONTRACT or _is_of_a_vector(kept) else glossary("\n".join(said)):
             click.echo(line)
         click.echo(f"All numbers and derivations: sstep-verify explain {shlex.quote(folder)} --long")
 

@@ -37,9 +37,26 @@ def test_of_a_broken_contract_no_rounding_is_told(raised, words):
     assert "relative errors" not in lines
 
 
-def test_the_glossary_has_every_word_once():
-    text = "\n".join(glossary())
+def test_the_glossary_has_every_word_that_occurs_once():
+    said = " ".join([*WORDS, "relative errors down to 1e-9"])
+    text = "\n".join(glossary(said))
     assert all(text.count(f"    {word}: ") == 1 for word in WORDS)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("6 of 31 windows were compared; ratio 2, bound 1", {"window", "bound", "ratio"}),
+        ("overlap-correction: none", {"overlap"}),
+        ("clipped, eclipse: bounded", set()),
+        ("errors of +3e-13 and -3e-13 were tried", {"detection_limit"}),
+        ("curvature: relative errors from 1e-15 on", {"detection_limit"}),
+    ],
+)
+def test_the_glossary_has_no_word_that_does_not_occur(said, words):
+    lines = list(glossary(said))
+    assert {word for word in WORDS if any(line.startswith(f"    {word}: ") for line in lines)} == words
+    assert bool(lines) == bool(words)
 
 
 def test_a_quantity_that_is_there_or_not_would_have_shown_and_was_not_left_out():
