@@ -35,7 +35,10 @@ NO_BOUNDS = {
     "rounding.formulas": {"Formulas", "formulas_of", "is_scaled", "rounds_data"},
     "rounding.sums": {"Factored.may_overflow"},
     "rounding.rows": {
-        "FactoredProducts.at", "KernelEntries.at", "KernelEntries.among", "may_factor", "some_rows",
+        "FactoredProducts.at", "KernelEntries.at", "KernelEntries.among", "may_factor", "some_rows", "joined",
+    },
+    "rounding.samples": {
+        "inner_products", "absolute_products", "sharing", "sample_sizes", "squared_norms", "squared_distances",
     },
     "rounding.right_hand_side": {"CarriedTerms.at"},
     "rounding.kernel.entries": {"entries_of"},

@@ -32,9 +32,15 @@ LEFT = {
     "files/records.py": (1, "where a value stands is read from the message of the library that read it"),
     "campaign/again.py": (1, "the path of a value in a document names fields, the reason among them"),
     "report/words.py": (1, "a line that a message ends with is not printed twice"),
-    "adapters/written.py": (5, "what the command solve prints for its user, which is judged there"),
+    "adapters/written.py": (7, "what the command solve prints for its user, which is judged there"),
     "checks/recorded/ratios.py": (1, "which limit a claim states stands in its name"),
     "adapters/command.py": (1, "what the command solve prints for its user, which is judged there"),
+    "adapters/measuring.py": (1, "what the command solve prints for its user, which is judged there"),
+    "adapters/printed.py": (2, "what the command solve prints for its user, which is judged there"),
+    "adapters/program/said.py": (2, "what launchers print, who have no other way to say that they refuse"),
+    "adapters/python.py": (1, "an error that names the place already is not told of it twice"),
+    "campaign/verdicts/kind.py": (1, "the first line of a reason is shown while problems are judged"),
+    "single_checks.py": (1, "the first line of a reason is shown by a skipped test"),
 }
 """Places that read words, how often, and why these are no reason or note of ours."""
 
