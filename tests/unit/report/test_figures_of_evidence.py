@@ -15,6 +15,9 @@ import pytest
 from drawn import read
 from figure_scripts import FIGURES, in_a_clone, loaded
 
+from sstep_verify.problems import Hinge, Problem, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.safety import certify, trained_alpha
+
 DOCS = FIGURES.parent
 REPORTS = DOCS.parent / "reports"
 
@@ -101,6 +104,26 @@ def test_safe_s_is_what_the_command_certifies():
     for place in (0, 1):  # what was lost by windows is rounding, which is another one with another BLAS
         before, after = (one.marks[safe.page_colour(place)] for one in (kept, made))
         np.testing.assert_allclose(before, after, atol=1.0)
+
+
+def test_safe_s_certifies_less_on_small_data_as_the_page_says():
+    generator = np.random.Generator(np.random.PCG64(0))
+    data = generator.standard_normal((200, 6))
+    targets = np.sin(data[:, 0]) + 0.1 * generator.standard_normal(200)
+    problem = Problem("small", data, targets, RBFKernel(), Ridge())
+    text = (DOCS / "safe-s.md").read_text("utf-8")
+    stated = re.findall(r"^\| b = (\d) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
+    assert [row[0] for row in stated] == ["1", "4"]
+    for block, *largest in stated:
+        alpha = trained_alpha(problem, block=int(block)).trajectory.final
+        found = certify(problem, alpha, block=int(block), measure=False)
+        # With another BLAS, training ends at another vector by its rounding.
+        assert [curve.largest for curve in found.curves] == pytest.approx([int(s) for s in largest], abs=1)
+    for loss in (Hinge(), SquaredHinge()):
+        svm = Problem("small", data, np.sign(targets), RBFKernel(), loss)
+        alpha = trained_alpha(svm).trajectory.final
+        (curve,) = certify(svm, alpha, precisions=("float64",), measure=False).curves
+        assert curve.largest == 1024
 
 
 def test_speed_ups_are_those_of_the_report():
