@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,19 @@ from sstep_verify.cli.main import cli, main
 
 FOLDER = Path(__file__).parents[2] / "examples" / "ci"
 FILES = sorted(FOLDER.glob("*.yml"))
+PYTHON = FOLDER / "github-actions-python.yml"
+"""The one that judges a Python solver, under pytest."""
+
+TESTS = """
+from sstep_verify import CallableSolver, Declaration, parametrize_with_checks
+
+still = CallableSolver(lambda problem, blocks, s, a0: a0.copy(), Declaration("still"))
+
+
+@parametrize_with_checks([still], "smoke", tasks=["svm-l1"], kernels=["linear"])
+def test_still(solver, check):
+    check(solver)
+"""
 
 
 def lines(path: Path) -> list[str]:
@@ -28,7 +42,7 @@ def commands(path: Path) -> list[list[str]]:
 
 
 def test_both_systems_have_a_file():
-    assert [path.name for path in FILES] == ["github-actions.yml", "gitlab-ci.yml"]
+    assert [path.name for path in FILES] == [PYTHON.name, "github-actions.yml", "gitlab-ci.yml"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -46,14 +60,31 @@ def test_the_file_is_yaml_with_a_job_that_judges(path):
         script = [step["run"] for step in found["jobs"]["judge"]["steps"] if "run" in step]
         assert found[True] == ["push", "pull_request"]  # YAML 1.1 reads the key `on` so.
         variables = found["env"]
-    assert {"SSTEP_VERIFY", "BUILD", "SOLVER"} == set(variables) - {"GIT_SUBMODULE_STRATEGY"}
+    solver = {"TESTS"} if path == PYTHON else {"BUILD", "SOLVER"}
+    assert {"SSTEP_VERIFY"} | solver == set(variables) - {"GIT_SUBMODULE_STRATEGY"}
     # The name is on no package index: whoever takes it there could put anything into the job.
     assert variables["SSTEP_VERIFY"].startswith("./")
     assert set(script) <= set(lines(path))
-    assert len([line for line in script if line.startswith("sstep-verify")]) == len(commands(path)) == 1
+    ours = len([line for line in script if line.startswith("sstep-verify")])
+    assert ours == len(commands(path)) == (path != PYTHON)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_python_workflow_fails_with_a_solver_and_keeps_the_verdicts(tmp_path):
+    """Its command on a test file as docs/ci.md shows it; the solver never moves."""
+    (line,) = (line for line in lines(PYTHON) if "pytest" in line)
+    (tmp_path / "test_solver.py").write_text(TESTS)
+    words = shlex.split(line.replace("$TESTS", "test_solver.py"))
+    assert words[0] == "python"
+    made = subprocess.run(
+        [sys.executable, *words[1:]], cwd=tmp_path, timeout=200, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 1, made.stdout
+    (kept,) = re.findall(r"^ +path: (\S+)$", PYTHON.read_text("utf-8"), re.MULTILINE)
+    assert "window-replay" in (tmp_path / kept).read_text("utf-8")
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path != PYTHON], ids=lambda path: path.stem)
 def test_the_commands_are_taken_as_they_stand(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name, *words in commands(path):
