@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from sstep_verify.checks.contract import ID as CONTRACT
@@ -61,7 +63,9 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     right = {case.id: right_at(case, verdicts) for case in cases}
     unseen = {name: _unobserved(name, values, verdicts) for name, values in right.items()}
     made = {name: [s for s in values if s not in unseen[name]] for name, values in right.items()}
-    words = right_in_words(made, not unsettled, noun)
+    planned = Counter(s for case in cases for s in case.s)
+    words = right_in_words(made, not unsettled, noun, planned)
+    words = ["; ".join(words)] * bool(words)
     ends = by_final_vectors(cases, verdicts)
     if failed := [case.id for case in cases if case.status == Status.FAIL]:
         wrong = [one.s for one in verdicts if one.case in failed and one.status is Status.FAIL]
@@ -73,7 +77,7 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     words += _vacuous(cases, verdicts, noun)
     if 0 < len(ends) < len(cases):
         words.append(f"{counted(len(ends), noun)} {FINAL_ONLY}")
-    hidden = _unobserved_in_words(unseen, verdicts, lambda found: ", ".join(_groups(found, noun)))
+    hidden = _unobserved_in_words(unseen, verdicts, lambda found: "; ".join(_groups(found, noun, planned)))
     if not (words or hidden):
         words = [f"correct on none of {counted(len(cases), noun)}"]
     level = f"{FINAL_ONLY}: " * (len(ends) == len(cases) > 0)
@@ -353,44 +357,43 @@ def s_in_words(values: Sequence[int]) -> str:
 
 
 def right_in_words(
-    right: Mapping[str, Sequence[int]], wherever: bool = True, noun: str = "problem"
+    right: Mapping[str, Sequence[int]],
+    wherever: bool = True,
+    noun: str = "problem",
+    planned: Mapping[int, int] = MappingProxyType({}),
 ) -> list[str]:
-    """Which s are correct on how many problems: most problems first, s of the same problems together.
+    """Which s are correct on how many of the problems with that s: most problems first.
 
-    ``correct wherever judged: s = 1 (28 problems)``, ``16 and 256 (15)``, ``7 (13)``; where some problem is
-    faulty or undecided, so not `wherever`, ``correct: s = 1 (27 problems)``. Nothing where no s is.
+    ``correct wherever judged: s = 1 on 28 of 28 problems``, ``s = 16 and 256 on 15 of 15 each``; where some
+    problem is faulty or undecided, so not `wherever`, ``correct: s = 1 on 27 of 28 problems``. Nothing
+    where no s is. `planned` are the problems of each s, at least those on which it is correct.
     """
     if not right:
         return ["nothing judged"]
-    values = sorted({s for found in right.values() for s in found})
-    groups = grouped(values, lambda s: frozenset(name for name, found in right.items() if s in found))
-    told = sorted(groups.items(), key=lambda item: (-len(item[0]), item[1]))
-    if not told:
-        return []
-    words = _in_groups(told, noun)
-    words[0] = f"correct{' wherever judged' * wherever}: {words[0]}"
+    words = _groups(right, noun, planned)
+    if words:
+        words[0] = f"correct{' wherever judged' * wherever}: {words[0]}"
     return words
 
 
-def _groups(right: Mapping[str, Sequence[int]], noun: str) -> list[str]:
-    """Values of s on how many problems, without a word before; nothing where there is none."""
-    values = sorted({s for found in right.values() for s in found})
-    groups = grouped(values, lambda s: frozenset(name for name, found in right.items() if s in found))
-    return _in_groups(sorted(groups.items(), key=lambda item: (-len(item[0]), item[1])), noun)
+def _groups(right: Mapping[str, Sequence[int]], noun: str, planned: Mapping[int, int]) -> list[str]:
+    """Values of s on how many problems, those on equally many together, most problems first.
 
-
-def _in_groups(told: Sequence[tuple[Any, Any]], noun: str) -> list[str]:
-    """The groups, and how many values of s there are beyond `MOST_GROUPS` of them."""
+    Beyond `MOST_GROUPS` of them, how many values of s there are.
+    """
+    counts = Counter(s for found in right.values() for s in set(found))
+    of = {s: max(count, planned.get(s, 0)) for s, count in counts.items()}
+    same = grouped(sorted(counts), lambda s: (counts[s], of[s]))
+    told = sorted(same.items(), key=lambda item: (-item[0][0], item[1]))
     words: list[str] = []
-    equal = False
-    for names, same in told[:MOST_GROUPS]:
-        listed = s_in_words(same)
-        if listed.startswith("s = "):
-            *most, last = map(str, sorted(same))
-            listed = "s = " * (not equal) + (f"{', '.join(most)} and {last}" if most else last)
-        equal = listed[:3] != "s <"
-        words.append(f"{listed} ({len(names) if words else counted(len(names), noun)})")
+    for (count, total), values in told[:MOST_GROUPS]:
+        *most, last = map(str, values)
+        listed = s_in_words(values)
+        if listed.startswith("s = ") and most:
+            listed = f"s = {', '.join(most)} and {last}"
+        where = total if words else counted(total, noun)
+        words.append(f"{listed} on {count} of {where}" + " each" * bool(most))
     if left := told[MOST_GROUPS:]:
-        count = sum(len(same) for _, same in left)
-        words.append(f"{counted(count, 'other value')} of s (at most {len(left[0][0])} each)")
+        values_left = sum(len(values) for _, values in left)
+        words.append(f"{counted(values_left, 'other value')} of s (at most {left[0][0][0]} each)")
     return words

@@ -54,7 +54,7 @@ def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol_and_coun
     report = tmp_path / "report"
     code, out, err = command("check", "--exec", line, *words, "--jobs", "1", "--out", str(report))
     assert code == 0, out + err
-    assert out.startswith("protocol_solver-smoke: correct wherever judged: s = 7 (1 problem)")
+    assert out.startswith("protocol_solver-smoke: correct wherever judged: s = 7 on 1 of 1 problem")
     assert "judged 43 of 43 steps" in out
     found = json.loads((report / "results.json").read_text("utf-8"))["verdicts"]
     (counted,) = [verdict for verdict in found if verdict["check"] == "message-count"]

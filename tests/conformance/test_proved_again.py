@@ -120,7 +120,7 @@ def test_a_report_judged_by_final_vectors_says_so_everywhere_and_is_made_again(t
         Last(), "smoke", tasks=("svm-l1",), kernels=("rbf",), s=(7,), out=folder, keep_runs=True
     )
     results, words = report.results, "judged by final vectors only"
-    assert results.summary.sentence.startswith(f"{words}: correct wherever judged: s = 7 (1 problem)")
+    assert results.summary.sentence.startswith(f"{words}: correct wherever judged: s = 7 on 1 of 1 problem")
     assert results.campaign.title.endswith(f", {words}")
     assert results.cases[0].reason.startswith(f"{words}: correct for s = 7")
     assert repr(report).count(words) == 2

@@ -68,7 +68,7 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     assert done.returncode == 0, done.stdout + done.stderr
     report = folder / "report"
     assert done.stdout.splitlines()[-1] == str(report)
-    assert done.stdout.startswith("small: correct wherever judged: s = 1, 4 and 16 (4 problems)")
+    assert done.stdout.startswith("small: correct wherever judged: s = 1, 4 and 16 on 4 of 4 problems each")
     summary = json.loads((report / "results.json").read_text("utf-8"))["summary"]
     judged = f"judged {summary['steps_judged']} of {summary['steps']} steps"
     assert done.stdout.splitlines()[-2] == judged
@@ -217,7 +217,7 @@ def test_an_interrupt_keeps_what_is_done(folder):
     document = json.loads((folder / "report/results.json").read_text("utf-8"))
     assert document["summary"]["interrupted"] is True
     assert document["summary"]["sentence"].startswith(
-        "interrupted: correct wherever judged: s = 1, 4 and 16 (4 problems)"
+        "interrupted: correct wherever judged: s = 1, 4 and 16 on 4 of 4 problems each"
     )
     assert [case["status"] for case in document["cases"]] == ["PASS"] * 4
 

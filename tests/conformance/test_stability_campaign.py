@@ -83,7 +83,7 @@ def test_the_command_writes_the_same_data_from_one_process_and_from_two(folder):
     for jobs in ("1", "2"):
         code, out, err = command("run", "tiny.toml", "--jobs", jobs, "--out", f"report-{jobs}")
         assert code == 0, out + err
-        assert out.startswith("tiny: correct wherever judged: s = 1, 2 and 8 (3 problems); ")
+        assert out.startswith("tiny: correct wherever judged: s = 1, 2 and 8 on 3 of 3 problems each; ")
         documents.append(_document(folder / f"report-{jobs}"))
     one, two = documents
     for part in ("stability", "cases", "verdicts"):

@@ -32,7 +32,8 @@ def test_a_right_solver_passes_a_profile():
     assert report.folder is None
     report.raise_for_failures()
     lines = repr(report).splitlines()
-    assert lines[0].startswith("reference-smoke: correct wherever judged: s = 1 (3 problems), 6 (2), 7 (1)")
+    words = "s = 1 on 3 of 3 problems; s = 6 on 2 of 2; s = 7 on 1 of 1;"
+    assert lines[0].startswith(f"reference-smoke: correct wherever judged: {words}")
     assert lines[1] == f"judged {2 * (95 + 40 + 54)} of {2 * (95 + 40 + 54)} steps"
     assert "correct for s = 1, 7" in lines[2]
     assert report._repr_html_().count("<tr>") == 4

@@ -112,7 +112,7 @@ def test_the_headline_names_no_s_that_the_replay_limit_left_out(results):
     passed = {(v["check"], v["s"]) for v in found.verdicts if v["status"] == "PASS"}
     assert {s for check, s in passed if check == "window-replay"} == {1, 2}
     assert {1, 2, 16, 64} <= {s for _, s in passed}, "other checks passed there"
-    assert found.summary.sentence.startswith("correct wherever judged: s <= 2 (1 problem)")
+    assert found.summary.sentence.startswith("correct wherever judged: s <= 2 on 1 of 1 problem each")
 
 
 def test_what_is_left_out_for_its_cost_has_verdicts(results):

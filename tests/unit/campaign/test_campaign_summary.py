@@ -207,7 +207,7 @@ def test_a_case_that_is_right_for_some_s_is_vacuous_for_the_others_only():
     verdicts = [_verdict(Status.PASS, 1), _verdict(Status.VACUOUS)]
     sentence = _summed([_case(Status.VACUOUS, s=(1, 16))], verdicts).sentence
     assert sentence.startswith(
-        "correct wherever judged: s = 1 (1 problem), vacuous for s = 16 on 1 problem (a);"
+        "correct wherever judged: s = 1 on 1 of 1 problem, vacuous for s = 16 on 1 problem (a);"
     )
 
 
@@ -215,7 +215,7 @@ def test_the_sentence_says_what_was_shown():
     statuses = [Status.PASS, Status.PASS, Status.VACUOUS, Status.FAIL]
     sentence = _summary(statuses, tolerated=("2",)).sentence
     assert sentence.startswith(
-        "faulty on 1 of 4 problems (first at s = 16), correct: s = 16 (2 problems), vacuous on 1 problem (2)"
+        "faulty on 1 of 4 problems (first at s = 16), correct: s = 16 on 2 of 4 problems, vacuous on 1 problem (2)"
     )
     assert _summary([Status.PASS], state=State(interrupted=True)).sentence.startswith("interrupted")
     assert _summary([Status.FAIL]).sentence.startswith("faulty on 1 of 1 problem (first at s = 16)")
@@ -261,7 +261,7 @@ def test_an_error_at_some_s_only_leaves_each_reason_in_the_sentence():
 def test_cases_of_one_problem_are_not_counted_as_problems():
     cases = [replace(_case(Status.PASS, name), problem="p") for name in "ab"]
     verdicts = [_verdict(Status.PASS, case=name) for name in "ab"]
-    assert _summed(cases, verdicts).sentence.startswith("correct wherever judged: s = 16 (2 cases);")
+    assert _summed(cases, verdicts).sentence.startswith("correct wherever judged: s = 16 on 2 of 2 cases;")
 
 
 def test_only_an_s_that_the_primary_gate_passed_is_right():
@@ -278,7 +278,9 @@ def test_only_an_s_that_the_primary_gate_passed_is_right():
         replace(_verdict(Status.INCONCLUSIVE, 64, "d"), check="box"),
     ]
     summary = _summed(cases, verdicts)
-    assert summary.sentence.startswith("correct: s = 1 (4 problems), 512 (3), 64 (2)")
+    assert summary.sentence.startswith(
+        "correct: s = 1 on 4 of 4 problems; s = 512 on 3 of 4; s = 64 on 2 of 4"
+    )
     assert summary.right_at == {"a": [1, 64, 512], "b": [1, 64], "c": [1, 512], "d": [1, 512]}
 
 

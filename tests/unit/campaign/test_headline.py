@@ -82,13 +82,29 @@ def test_the_groups_say_of_each_s_on_how_many_problems_it_is_right(seed):
     if not any(right.values()):
         assert words == []
         return
-    first = re.fullmatch(r"correct wherever judged: (s .*) \((\d+) problems?\)", words[0])
-    told = [(first[1], first[2]), *(re.fullmatch(r"(.*) \((\d+)\)", one).groups() for one in words[1:])]
+    first = re.fullmatch(r"correct wherever judged: (s .*) on (\d+) of \d+ problems?(?: each)?", words[0])
+    told = [
+        (first[1], first[2]),
+        *(re.fullmatch(r"(.*) on (\d+) of \d+(?: each)?", one).groups() for one in words[1:]),
+    ]
     counts = {s: int(count) for text, count in told for s in _named(text)}
     assert counts == {
         s: sum(s in values for values in right.values()) for values in right.values() for s in values
     }
     assert [int(count) for _, count in told] == sorted((int(count) for _, count in told), reverse=True)
+
+
+def test_each_group_repeats_s_and_says_of_how_many_problems():
+    right = {"a": [1, 8, 16], "b": [1, 11], "c": [1]}
+    assert right_in_words(right, planned={1: 3, 8: 1, 16: 1, 11: 1}) == [
+        "correct wherever judged: s = 1 on 3 of 3 problems",
+        "s = 8, 11 and 16 on 1 of 1 each",
+    ]
+    assert right_in_words(right, False, "case", {1: 4, 8: 1, 16: 1, 11: 2}) == [
+        "correct: s = 1 on 3 of 4 cases",
+        "s = 8 and 16 on 1 of 1 each",
+        "s = 11 on 1 of 2",
+    ]
 
 
 def test_of_no_problem_nothing_is_right_or_wrong():
@@ -116,7 +132,7 @@ def test_no_value_of_s_without_observed_windows_is_left_out():
         SimpleNamespace(id=name, problem=name, status="PASS", s=values, task="svm-l1", facts={})
         for name, values in right.items()
     ]
-    assert headline(cases, noted).endswith(", 3 other values of s (at most 3 each)")
+    assert headline(cases, noted).endswith("; 3 other values of s (at most 3 each)")
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -160,7 +160,7 @@ def test_the_sentence_counts_problems_where_it_says_problems(made):
     sentence = made.results.summary.sentence
     assert "faulty on 10 of 21 problems (first at s = 4)" in sentence
     # The 4 that are right, and at s = 1 the 5 on which nothing else could be seen.
-    assert "correct: s = 1 (9 problems), 4 (4)" in sentence
+    assert "correct: s = 1 on 9 of 21 problems; s = 4 on 4 of 21" in sentence
     assert "inconclusive on 2 problems" in sentence
     assert "vacuous for s = 4, 16 on 5 problems" in sentence
     assert "not tested somewhere: upper-end on 3 problems" in sentence

@@ -74,7 +74,7 @@ def case(identity: str, status: Status = Status.PASS, **changes) -> Case:
 
 def document(cases, verdicts, exit_code: int = 0, **changes) -> Results:
     summary = Summary(
-        "correct wherever judged: s <= 2 (1 problem)", exit_code, **tally(verdicts), seconds=3.0
+        "correct wherever judged: s <= 2 on 1 of 1 problem each", exit_code, **tally(verdicts), seconds=3.0
     )
     campaign = Campaign("unit", "Unit", "Synthetic.", ("C is not stated",), {"tolerated_vacuous": 1})
     values = {"provenance": {"python": "CPython", "seeds": {"stream": 1}}, **changes}
