@@ -98,10 +98,29 @@ def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch):
         assert ("begin 0, end" in numbers) == (verdict["check"] == "window-replay")
 
 
-def test_of_several_artefacts_none_is_explained(report):
+def test_several_artefacts_have_a_line_each(report):
+    folders = [str(report / one["replay"].split()[-1]) for one in verdicts_of(report, "FAIL")]
+    assert len(folders) > 1
+    code, out, errors = command("explain", *folders)
+    assert (code, errors) == (0, "")
+    *lines, last = out.splitlines()
+    for verdict, line in zip(verdicts_of(report, "FAIL"), lines, strict=True):
+        first = verdict["reason"].splitlines()[0]
+        assert line == f"FAIL: {verdict['check']} on {CASE}, s = {verdict['s']}: {first}"
+    assert last == f"more: sstep-verify explain {shlex.quote(folders[0])}"
+
+
+def test_where_one_of_several_artefacts_is_none_no_line_is_printed(report):
+    folder = next(str(report / one["replay"].split()[-1]) for one in verdicts_of(report, "FAIL"))
+    code, out, errors = command("explain", folder, str(report / "figures"))
+    assert (code, out) == (2, "")
+    assert errors.startswith("error: ")
+
+
+def test_of_several_artefacts_none_is_made_again_or_explained_in_full(report):
     folders = sorted(map(str, (report / "artefacts").iterdir()))
     for found in (folders[:2], folders[:3], ["box", *folders[:2]]):
-        for again in ([], ["--again"]):
+        for again in (["--again"], ["--long"], ["--json"]):
             code, out, errors = command("explain", *again, *found)
             assert (code, out) == (2, "")
             named = [one for one in found if one != "box"]

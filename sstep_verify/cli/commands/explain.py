@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,7 +42,7 @@ def command(check, artefacts, in_full, again, directory, jobs, as_json):
     it must find, what VACUOUS means for it, the requirements of the specification that it decides.
     TOPIC: a page of the documentation (run-folder, program-file, specification, exit-codes). ARTEFACT, a
     folder that a report holds under artefacts/: what was found there, in plain words; CHECK need not be
-    named.
+    named. Several artefacts: a line for each verdict.
 
     With --again the verdict of ARTEFACT is made again from what it holds (problem, index stream, runs) and
     compared with the stored one; neither the solver nor its data set is needed.
@@ -63,8 +64,13 @@ def command(check, artefacts, in_full, again, directory, jobs, as_json):
             click.echo(topic.text, nl=False)
         return
     named = artefacts if check in CHECKS or not os.path.lexists(check or "") else (check, *artefacts)
+    if len(named) > 1 and not (again or in_full or as_json):
+        _list_artefacts(check if check in CHECKS else None, named)
+        return
     if len(named) > 1:
-        words = ["sstep-verify", "explain", *["--again"] * again, named[0]]
+        options = {"--again": again, "--long": in_full, "--json": as_json}
+        chosen = [option for option, on in options.items() if on]
+        words = ["sstep-verify", "explain", *chosen, named[0]]
         raise InputError(
             f"{len(named)} artefacts are named, but one is explained at a time: {shlex.join(words)}"
         )
@@ -155,6 +161,18 @@ def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
         for line in () if kept.check == CONTRACT or _is_of_a_vector(kept) else glossary("\n".join(said)):
             click.echo(line)
         click.echo(f"All numbers and derivations: sstep-verify explain {shlex.quote(folder)} --long")
+
+
+def _list_artefacts(check: str | None, folders: Sequence[str]) -> None:
+    """Print a line for each verdict of several artefacts; none where one of them cannot be read."""
+    said = [
+        f"{next(in_short(verdict, ''))}: {[*verdict['reason'].splitlines(), ''][0]}"
+        for folder in folders
+        for verdict in _read(check, folder).verdicts
+    ]
+    for line in said:
+        click.echo(line)
+    click.echo(f"more: sstep-verify explain {shlex.quote(folders[0])}")
 
 
 def _read(check: str | None, folder: str, *option: str):
