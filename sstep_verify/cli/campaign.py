@@ -247,7 +247,10 @@ def finish(
         click.echo(f"interrupted; no report was written to {named}: {left}", err=True)
         sys.exit(summary.exit_code)
     if summary.steps:
+        from sstep_verify.report.answer import unseen
+
         click.echo(f"judged {summary.steps_judged} of {summary.steps} steps")
+        click.echo(f"not looked at: {'; '.join(unseen(results))}")
     if results.against_classical:
         from sstep_verify.report.stability import stability_sentence
 

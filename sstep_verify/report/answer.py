@@ -81,7 +81,7 @@ def answer_of(results: Results, outcome: str) -> Answer | None:
         return None
     counts = by_s(results)
     rows = [*_correct(counts, results), *_faulty(counts, results), *_left(results)]
-    rows += _shown(results), Row("Not looked at", tuple(_unseen(results)))
+    rows += _shown(results), Row("Not looked at", tuple(unseen(results)))
     # A failure that was expected and not met is no solver's: the sentence names it.
     plain = outcome in (Status.PASS, Status.VACUOUS, EXPECTED, INTERRUPTED)
     plain = plain or (outcome == Status.FAIL and any(case.status == Status.FAIL for case in cases))
@@ -264,7 +264,7 @@ def _shown(results: Results) -> Row:
     )
 
 
-def _unseen(results: Results) -> Iterable[str]:
+def unseen(results: Results) -> Iterable[str]:
     """What no verdict speaks of: larger problems, more ranks, messages, larger s, steps, quantities."""
     cases, verdicts, summary = results.cases, results.verdicts, results.summary
     noun = noun_of(cases)
