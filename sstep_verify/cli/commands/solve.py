@@ -43,7 +43,7 @@ def windows(given: str):
     "--s", "steps", type=windows, default="16", show_default=True, metavar="S|auto|FILE[:MOST]",
     help="Iterations per window; auto: measured while training runs, with --exchange auto that as well; "
     "FILE: first the windows of this earlier result or checkpoint again. MOST: try none beyond it, such as "
-    "safe-s certified (256, K-RR 1024 / block).",
+    "safe-s certifies for the data.",
 )  # fmt: skip
 @click.option("--iterations", type=NUMBER, help="Most iterations  [default: 100 passes over the samples]")
 @click.option(
