@@ -66,7 +66,7 @@ def test_how_often_and_how_long_a_program_is_started_is_said_first(printing, tmp
     assert code == 0, err
     said = out if long == 0.0 else err
     (starts,) = re.findall(
-        r"starts of the program: at least (\d+), and more where .*; a short one took \S+ s", said
+        r"starts of the program: at least (\d+), more where .*; a short one took \S+ s", said
     )
     assert 20 < int(starts) <= (tmp_path / "made").stat().st_size
     assert out.startswith("starts of the program" if long == 0.0 else "printing-smoke: correct")

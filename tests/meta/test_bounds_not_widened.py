@@ -48,6 +48,7 @@ NO_BOUNDS = {
     "bounds.carried_run": {"CarriedWeights.end", "CarriedWeights.restart", "carried_weights"},
     "bounds.optimum.reported": {"may_overflow"},
     "bounds.optimum.svm": {"uniqueness"},
+    "bounds.screen": {"grow"},
     "bounds.step.residual": {"factored"},
     "bounds.window.svm": {"new_state", "svm_arithmetic"},
     "bounds.window.svm_formulas": {"carry"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -103,6 +105,12 @@ def make_solvers(asked: SolverTable) -> dict[str, Solver]:
             )
         return {"": load_solver(name)}
     if name not in NAMES:
+        if os.path.isfile(name) and os.access(name, os.X_OK):
+            program = name if os.sep in name else os.path.join(os.curdir, name)
+            raise InputError(
+                f"solver {name!r} is a program; check the command that starts it, --exec "
+                f"{shlex.quote(shlex.quote(program) + ' {dir}')}, or describe it in a program file"
+            )
         if meant := meant_by_file(name):
             raise InputError(f"solver {name!r} is a file, and an object of it is a solver: {meant}")
         raise InputError(

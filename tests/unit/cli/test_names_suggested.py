@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 import pytest
 from click.shell_completion import BashComplete
 from click.testing import CliRunner
 
 from sstep_verify import __version__
+from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers
 from sstep_verify.cli.main import COMMANDS, cli
 from sstep_verify.errors import InputError, closest
 
@@ -85,3 +89,17 @@ def test_help_and_version():
     assert CliRunner().invoke(cli, ["--version"]).output == f"sstep-verify, version {__version__}\n"
     text = CliRunner().invoke(cli, ["--help"]).output
     assert all(name in text for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", ["prog", "./prog", "my prog"])
+def test_a_program_that_is_named_as_a_solver_is_given_to_exec(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("#!/bin/sh\n")
+    (tmp_path / name).chmod(0o755)
+    with pytest.raises(
+        InputError, match="is a program; check the command that starts it, --exec"
+    ) as raised:
+        make_solvers(SolverTable(solver=name))
+    (command,) = re.findall(r"--exec (.*), or describe", str(raised.value))
+    (words,) = shlex.split(command)
+    assert shlex.split(words) == [f"./{name.removeprefix('./')}", "{dir}"]
