@@ -37,7 +37,7 @@ def drawn_error(rng):
     if kind is NoTextError:
         return NoTextError(RuntimeError(text)), ("NoTextError", "its text cannot be formed (RuntimeError)")
     if rng.integers(3) == 0:
-        return kind(), (f"raised {kind.__name__}.",)
+        return kind(), (f"raised {kind.__name__} at ",)
     return kind(text), (kind.__name__,)
 
 
