@@ -33,7 +33,7 @@ MOST_NAMED = 8
 JUDGE_STEPS = ("step-replay", "window-replay")
 """Checks that compare what a solver does inside a run."""
 
-MESSAGES = "message-count"
+CONTRACT, MESSAGES = "contract", "message-count"
 
 INTERRUPTED = "INTERRUPTED"
 """The outcome of a campaign that was stopped before its end."""
@@ -266,18 +266,23 @@ def _shown(results: Results) -> Row:
 
 def unseen(results: Results) -> Iterable[str]:
     """What no verdict speaks of: larger problems, more ranks, messages, larger s, steps, quantities."""
-    cases, verdicts, summary = results.cases, results.verdicts, results.summary
-    noun = noun_of(cases)
-    samples, features = (max(getattr(case, name) for case in cases) for name in ("samples", "features"))
+    cases, summary = results.cases, results.summary
+    compared = [one for one in results.verdicts if one["check"] != CONTRACT and one["executed"]]
+    noun, known = noun_of(cases), {one["case"] for one in compared}
+    judged = [case for case in cases if case.id in known]
+    if rest := [case for case in cases if case.id not in known]:
+        yield f"{_of(rest, cases, noun)}: nothing of their runs was compared"
+    if not judged:
+        return
+    samples, features = (max(getattr(case, name) for case in judged) for name in ("samples", "features"))
     yield f"larger data than {count(samples)} samples or {count(features)} features"
-    ranks = max(_number(case.facts.get("ranks", 1)) for case in cases)
+    ranks = max(_number(case.facts.get("ranks", 1)) for case in judged)
     yield "several ranks (each run had one)" if ranks == 1 else f"more than {ranks} ranks"
-    decided = (one["executed"] for one in verdicts if one["check"] == MESSAGES)
-    if not any(decided):
+    if not any(one["check"] == MESSAGES for one in compared):
         yield "communication (no messages were counted)"
-    yield f"s above {max(s for case in cases for s in case.s)}"
-    inside = {one["case"] for one in verdicts if one["check"] in JUDGE_STEPS}
-    if ends := [case for case in cases if case.id not in inside]:
+    yield f"s above {max(one['s'] for one in compared)}"
+    inside = {one["case"] for one in compared if one["check"] in JUDGE_STEPS}
+    if ends := [case for case in judged if case.id not in inside]:
         yield f"single steps of {_of(ends, cases, noun)}: only final vectors were compared"
     elif left := summary.steps - summary.steps_judged:
         yield f"{count(left)} of {count(summary.steps)} steps"

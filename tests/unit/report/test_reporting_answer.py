@@ -16,7 +16,7 @@ from sstep_verify.report import budget, write
 from sstep_verify.report.answer import Count, answer_of, by_s
 from sstep_verify.report.cards import lines
 from sstep_verify.report.case import GAP, Run, Series
-from sstep_verify.report.plain import promised
+from sstep_verify.report.plain import count, promised
 from sstep_verify.report.ratios import PARTS, points, ratios
 from sstep_verify.report.verdicts import CHECKS, failures
 from sstep_verify.report.write import write_report
@@ -78,6 +78,21 @@ def test_what_was_not_looked_at_follows_from_the_records():
     assert not any(part.startswith("communication") for part in more["Not looked at"])
     ends = rows_of(judged([case("a")], [verdict("a", check="trajectory")], {"a": [2]}))["Not looked at"]
     assert any("only final vectors" in part for part in ends)
+
+
+def test_a_problem_on_which_nothing_was_compared_is_not_looked_at():
+    """A solver that raised on the largest problem was compared on the smaller one only."""
+    large = case("b", Status.FAIL, s=(1, 64), samples=999, features=77, facts={"ranks": 4})
+    raised = [verdict("b", Status.FAIL, s=s, check="contract") for s in large.s]
+    found = rows_of(judged([case("a"), large], [verdict("a"), *raised], {"a": [2]}, 1), Status.FAIL)
+    small = case("a")
+    parts = found["Not looked at"]
+    assert parts[0] == "1 of 2 problems: nothing of their runs was compared"
+    assert f"larger data than {count(small.samples)} samples or {count(small.features)} features" in parts
+    assert "several ranks (each run had one)" in parts
+    assert "s above 2" in parts
+    nothing = rows_of(judged([large], raised, {}, 1), Status.FAIL)["Not looked at"]
+    assert nothing == ("1 of 1 problem: nothing of their runs was compared",)
 
 
 def test_windows_that_nothing_observed_are_no_correct_s():
