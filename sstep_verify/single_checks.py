@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -120,19 +121,25 @@ class _TimeIsUpError(BaseException):
 
 @contextmanager
 def limited(seconds: float | None, what: str) -> Iterator[None]:
-    """End what takes longer than this, in the main thread, by a FailedError; None: never."""
+    """End what takes longer than this, in the main thread, by a FailedError; None: never.
+
+    The system has one timer of this kind. One that runs, such as that of pytest-timeout, ends the block if
+    it is over first, and has the rest of its time behind the block.
+    """
     if seconds is None:
         yield
         return
     seconds = positive("time limit", "time_limit", seconds)
-    if threading.current_thread() is not threading.main_thread():
+    in_main = threading.current_thread() is threading.main_thread()
+    outer = signal.getitimer(signal.ITIMER_REAL)[0]
+    if not in_main or 0 < outer <= seconds:
         yield
         return
 
     def over(*_: object) -> None:
         raise _TimeIsUpError
 
-    before = signal.signal(signal.SIGALRM, over)
+    before, begin = signal.signal(signal.SIGALRM, over), time.monotonic()
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
@@ -141,6 +148,8 @@ def limited(seconds: float | None, what: str) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if outer:
+            signal.setitimer(signal.ITIMER_REAL, max(outer - (time.monotonic() - begin), 1e-3))
 
 
 def shown(outcome: Unshown | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from types import SimpleNamespace
 
@@ -132,3 +133,35 @@ def test_tests_are_made_of_each_problem_and_check_with_what_is_expected(tmp_path
     (tmp_path / "known.toml").write_text(known.replace("C=2", "C=3"))
     with pytest.raises(InputError, match="names no case"):
         parametrize_with_checks([solver], **options, xfails=tmp_path / "known.toml")
+
+
+class OuterError(Exception):
+    """Raised by the timer of somebody else."""
+
+
+@pytest.fixture
+def running():
+    """A timer of somebody else, over in 0.6 s."""
+
+    def over(*_):
+        raise OuterError
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, 0.6)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("running")
+def test_a_timer_that_is_over_first_ends_a_longer_limit():
+    with pytest.raises(OuterError), limited(5.0, "problem"):
+        time.sleep(9)
+
+
+@pytest.mark.usefixtures("running")
+def test_a_timer_goes_on_behind_a_shorter_limit():
+    with pytest.raises(FailedError, match=r"within 0\.1 s"), limited(0.1, "problem"):
+        time.sleep(9)
+    with pytest.raises(OuterError):
+        time.sleep(9)
