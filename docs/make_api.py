@@ -25,6 +25,11 @@ what [a loss or kernel of your own](own.md) is built on. This page is made from 
 `python docs/make_api.py`.
 """
 
+NEXT = """
+
+**Next:** [what is stable from 1.0 on](compatibility.md), or [a loss or kernel of your own](own.md).
+"""
+
 GROUPS = {
     "Judging": ("judge", "verify", "Report", "parametrize_with_checks", "Verdict", "Term", "Status"),
     "Problems": (
@@ -49,7 +54,7 @@ def page() -> str:
         parts.append(f"## {title}\n")
         for name in names:
             parts += _described(name, getattr(sstep_verify, name), "###")
-    return "\n".join(parts).rstrip() + "\n"
+    return "\n".join(parts).rstrip() + NEXT
 
 
 def _described(name: str, value: object, heading: str) -> list[str]:

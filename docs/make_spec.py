@@ -54,6 +54,12 @@ that is its own claim.
 |---|---|---|---|---|
 """
 
+NEXT = """
+
+**Next:** [checks](checks.md) decide these requirements.
+[How bounds work](how-bounds-work.md) derives one bound.
+"""
+
 
 def page() -> str:
     """The whole page."""
@@ -64,7 +70,7 @@ def page() -> str:
         parts.append("| | what MUST hold | decided by | level | erratum |\n|---|---|---|---|---|")
         parts.append("\n".join(_row(sentence) for sentence in group.sentences) + "\n")
     parts.append(BREAKS + "\n".join(_broken(one) for one in whole.sentences if one.signs or one.claimed_by))
-    return "\n".join(parts).rstrip() + "\n"
+    return "\n".join(parts).rstrip() + NEXT
 
 
 def _row(sentence: Sentence) -> str:
