@@ -54,6 +54,12 @@ def test_links_lead_to_headings_that_are_there(name):
     assert broken == []
 
 
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if re.match("docs/(?!index)", name)])
+def test_a_page_ends_with_what_is_next(name):
+    *_, last = (ROOT / name).read_text("utf-8").rstrip().split("\n\n")
+    assert re.match(r"\*\*Next:\*\* .*\]\([^)]+\.md", last, re.DOTALL)
+
+
 def headings_of(page: Path) -> list[str]:
     """Headings of a page, as a forge writes them into addresses."""
     text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
