@@ -25,13 +25,10 @@ from sstep_verify.problems.losses import TASKS
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.plain import enclosed, grouped, promised
-from sstep_verify.report.words import UNOBSERVED, brief_of
+from sstep_verify.report.words import UNOBSERVED, brief_of, s_in_words, s_on
 from sstep_verify.specification import names_a_part
 from sstep_verify.trajectory import RAISED
 from sstep_verify.verdict import UNSETTLED, HintKind, NoteKind, Status, Verdict, worst
-
-MOST_GROUPS = 8
-"""Numbers of problems that one sentence distinguishes, by the s that are correct on them."""
 
 RANKS = re.compile(r"(?<![^/-])P=(\d+)-?")
 """The number of ranks in the id of a case."""
@@ -348,14 +345,6 @@ def passes(verdict: Verdict) -> bool:
     return True
 
 
-def s_in_words(values: Sequence[int]) -> str:
-    """A set of s: ``s = 1, 7, 64``; ``s <= S`` only of all from 1 to S."""
-    found = sorted(set(values))
-    if len(found) > 1 and found[-1] == len(found):
-        return f"s <= {found[-1]}"
-    return f"s = {', '.join(map(str, found))}"
-
-
 def right_in_words(
     right: Mapping[str, Sequence[int]],
     wherever: bool = True,
@@ -370,30 +359,17 @@ def right_in_words(
     """
     if not right:
         return ["nothing judged"]
-    words = _groups(right, noun, planned)
+    words = [*_groups(right, noun, planned)]
     if words:
         words[0] = f"correct{' wherever judged' * wherever}: {words[0]}"
     return words
 
 
-def _groups(right: Mapping[str, Sequence[int]], noun: str, planned: Mapping[int, int]) -> list[str]:
-    """Values of s on how many problems, those on equally many together, most problems first.
-
-    Beyond `MOST_GROUPS` of them, how many values of s there are.
-    """
+def _groups(right: Mapping[str, Sequence[int]], noun: str, planned: Mapping[int, int]) -> tuple[str, ...]:
+    """Values of s on how many problems, most problems first; the first group names them."""
     counts = Counter(s for found in right.values() for s in set(found))
-    of = {s: max(count, planned.get(s, 0)) for s, count in counts.items()}
-    same = grouped(sorted(counts), lambda s: (counts[s], of[s]))
-    told = sorted(same.items(), key=lambda item: (-item[0][0], item[1]))
-    words: list[str] = []
-    for (count, total), values in told[:MOST_GROUPS]:
-        *most, last = map(str, values)
-        listed = s_in_words(values)
-        if listed.startswith("s = ") and most:
-            listed = f"s = {', '.join(most)} and {last}"
-        where = total if words else counted(total, noun)
-        words.append(f"{listed} on {count} of {where}" + " each" * bool(most))
-    if left := told[MOST_GROUPS:]:
-        values_left = sum(len(values) for _, values in left)
-        words.append(f"{counted(values_left, 'other value')} of s (at most {left[0][0][0]} each)")
-    return words
+    of = {s: (count, max(count, planned.get(s, 0))) for s, count in sorted(counts.items())}
+    told = sorted(of, key=lambda s: (-of[s][0], s))
+    parts = {s: "{} of {}".format(*of[s]) for s in told}
+    first = {parts[s]: f"{of[s][0]} of {counted(of[s][1], noun)}" for s in told[:1]}
+    return s_on({s: first.get(words, words) for s, words in parts.items()})

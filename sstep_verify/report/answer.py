@@ -19,16 +19,11 @@ from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.plain import count, grouped, promised
 from sstep_verify.report.results import TOO_FEW, Results
 from sstep_verify.report.verdicts import failures
+from sstep_verify.report.words import s_in_words, s_on
 from sstep_verify.verdict import UNSETTLED, NoteKind, Status
-
-MOST_GROUPS = 6
-"""Groups of s that a row lists."""
 
 MOST_CAUSES = 3
 """Known defects that a row lists."""
-
-MOST_NAMED = 8
-"""Values of s that a sentence lists."""
 
 JUDGE_STEPS = ("step-replay", "window-replay")
 """Checks that compare what a solver does inside a run."""
@@ -124,14 +119,6 @@ def _noted(verdict: dict, kind: NoteKind) -> bool:
     return any(note["kind"] == kind for note in verdict.get("notes", ()))
 
 
-def listed(values: Sequence[int]) -> str:
-    """Values of s: ``s = 1, 7 and 64``; of many how many, from the smallest to the largest."""
-    if len(values) > MOST_NAMED:
-        return f"{len(values)} values of s from {values[0]} to {values[-1]}"
-    *most, last = map(str, values)
-    return "s = " + (f"{', '.join(most)} and {last}" if most else last)
-
-
 def _headline(results: Results, counts: Mapping[int, Count], outcome: str) -> str:
     who, noun = solver_of(results), noun_of(results.cases)
     plural = who.endswith("solvers")
@@ -156,7 +143,7 @@ def _headline(results: Results, counts: Mapping[int, Count], outcome: str) -> st
         return f"{who} {are} undecided on {_of(open_, cases, noun)}, and correct wherever decided."
     where = "at every s that was judged" if _all_correct(counts) else "wherever judged"
     so_far = " so far" * (outcome == INTERRUPTED)
-    return f"{who} {are} correct{so_far} on {every}, {where}: {listed(correct)}."
+    return f"{who} {are} correct{so_far} on {every}, {where}: {s_in_words(correct)}."
 
 
 def _all_correct(counts: Mapping[int, Count]) -> bool:
@@ -173,15 +160,6 @@ def _planned(results: Results) -> int:
     return max(len(planned), len(results.cases))
 
 
-def _groups(parts: Mapping[int, str]) -> tuple[str, ...]:
-    """Lines such as ``s = 6 and 7 on 3 of 3 problems``, values of s with the same words together."""
-    same = grouped(parts, lambda s: parts[s])
-    told = [f"{listed(own)} on {words}" + " each" * bool(own[1:]) for words, own in same.items()]
-    if left := told[MOST_GROUPS:]:
-        told[MOST_GROUPS:] = [f"{counted(len(left), 'other group')} of s: see the table of verdicts"]
-    return tuple(told)
-
-
 def _correct(counts: Mapping[int, Count], results: Results) -> list[Row]:
     noun = noun_of(results.cases)
     rest = {"faulty": "FAIL", "open": "undecided", "unobserved": "windows not observed"}
@@ -192,10 +170,10 @@ def _correct(counts: Mapping[int, Count], results: Results) -> list[Row]:
         return f"{one.correct} of {counted(one.planned, noun)}" + f" ({', '.join(told)})" * bool(told)
 
     failing = any(case.status in UNSETTLED for case in results.cases)
-    rows = [Row("Correct at", _groups({s: words(one) for s, one in counts.items() if one.correct}))]
+    rows = [Row("Correct at", s_on({s: words(one) for s, one in counts.items() if one.correct}))]
     hidden = {s: one for s, one in counts.items() if one.unobserved}
     said = {s: f"{one.unobserved} of {counted(one.planned, noun)}" for s, one in hidden.items()}
-    return [*rows, Row("Correct, but no windows of s were observed, at", _groups(said))]
+    return [*rows, Row("Correct, but no windows of s were observed, at", s_on(said))]
 
 
 def _faulty(counts: Mapping[int, Count], results: Results) -> list[Row]:
@@ -209,7 +187,7 @@ def _faulty(counts: Mapping[int, Count], results: Results) -> list[Row]:
     labels = {one.label for one in found}
     label = labels.pop() if len(labels) == 1 else "Known defects"
     more = (f"and {len(causes) - MOST_CAUSES} more",) if causes[MOST_CAUSES:] else ()
-    rows = [Row("Faulty at", _groups(said)), Row("No failure at", _groups(free))]
+    rows = [Row("Faulty at", s_on(said)), Row("No failure at", s_on(free))]
     return [*rows, Row(label, causes[:MOST_CAUSES] + more)]
 
 

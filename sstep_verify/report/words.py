@@ -13,12 +13,13 @@ cli/verdicts.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import cast
 
 from sstep_verify.errors import counted, visible
 from sstep_verify.meanings import meaning_of
 from sstep_verify.quantities import required_quantities
+from sstep_verify.report.plain import grouped
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import (
     BY_INCREMENT,
@@ -75,6 +76,9 @@ AT_ITS_PLACE = ("step-replay", "window-replay", "kernel-entries", "claim-honesty
 
 NORM = "M-norm"
 """Begins the units of a check that measures a whole vector of K-RR in that norm."""
+
+MOST_GROUPS = 8
+"""Numbers of problems that are distinguished by the s of which something is said."""
 
 SHOWN = 3
 """Defects that are named before the evidence."""
@@ -758,3 +762,25 @@ def _violated(verdict: Verdict) -> Iterator[str]:
         yield f"Run {run}: {'; '.join(items[run])}."
     if more := len(items) - len(shown):
         yield f"{counted(more, 'more run')} {'likewise' if alike else 'violate the contract'}."
+
+
+def s_in_words(values: Iterable[int]) -> str:
+    """A set of s, each named: ``s = 1, 7 and 64``; ``s <= S`` only of all from 1 to S."""
+    found = sorted(set(values))
+    if len(found) > 1 and found[-1] == len(found):
+        return f"s <= {found[-1]}"
+    *most, last = map(str, found)
+    return f"s = {', '.join(most)} and {last}" if most else f"s = {last}"
+
+
+def s_on(parts: Mapping[int, str]) -> tuple[str, ...]:
+    """What is said of each s: ``s = 6 and 7 on 3 of 3 problems each``, those with the same words together.
+
+    Beyond `MOST_GROUPS` of these, how many values of s are left.
+    """
+    groups = list(grouped(parts, parts.__getitem__).items())
+    told = [
+        f"{s_in_words(own)} on {words}" + " each" * bool(own[1:]) for words, own in groups[:MOST_GROUPS]
+    ]
+    left = sum(len(own) for _, own in groups[MOST_GROUPS:])
+    return (*told, *[f"{counted(left, 'other value')} of s"] * bool(left))

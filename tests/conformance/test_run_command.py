@@ -117,7 +117,7 @@ def test_vacuous_problems_are_listed_and_counted(folder, monkeypatch):
     code, out, err = command("run", "small.toml", "--jobs", "1", "--only", "rbf")
     assert code == 0, out + err
     assert "vacuous on 1 problem (" in out
-    assert "vacuous for s = 4, 16 on 1 problem (" in out
+    assert "vacuous for s = 4 and 16 on 1 problem (" in out
     assert "VACUOUS points.svm/rbf,sigma=100000/svm-l1/C=1" in out
     assert "largest off-diagonal kernel entry" in out
     assert out.count(VACUOUS) == 1

@@ -35,7 +35,7 @@ def test_a_right_solver_passes_a_profile():
     words = "s = 1 on 3 of 3 problems; s = 6 on 2 of 2; s = 7 on 1 of 1;"
     assert lines[0].startswith(f"reference-smoke: correct wherever judged: {words}")
     assert lines[1] == f"judged {2 * (95 + 40 + 54)} of {2 * (95 + 40 + 54)} steps"
-    assert "correct for s = 1, 7" in lines[2]
+    assert "correct for s = 1 and 7" in lines[2]
     assert report._repr_html_().count("<tr>") == 4
 
 

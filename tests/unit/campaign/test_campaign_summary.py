@@ -295,7 +295,7 @@ def test_where_no_window_of_an_s_was_complete_it_is_not_right(check):
 
     verdicts = [told(s, 6) for s in (1, 6, 7, 32)]
     assert roll_up(verdicts) == (
-        Status.PASS, "correct for s = 1, 6; no window was complete, so nothing is said, for s = 7, 32"
+        Status.PASS, "correct for s = 1 and 6; no window was complete, so nothing is said, for s = 7 and 32"
     )  # fmt: skip
     assert _summed([_case(Status.PASS, s=(1, 6, 7, 32))], verdicts).right_at == {"a": [1, 6]}
     assert roll_up(verdicts[2:])[0] is Status.VACUOUS
