@@ -76,7 +76,7 @@ def judged_by(
     met = [kind for kind in mine if kind in kinds]
     listed: Any = results.campaign.parameters.get(TOO_FEW) or ()
     excused = not kinds.isdisjoint(wanted)
-    short = [line for line in listed if line.startswith(f"{check}, ") and not excused]
+    short = [one["words"] for one in listed if one["check"] == check and not excused]
     failed = [WORDS.format_map(one) for one in open_ if f"{check}: {one['status']}" not in wanted]
     failed += [f"too few comparisons: {line}" for line in short]
     failed += [f"expected, but not met: {kind}: {wanted[kind]}" for kind in mine if kind not in met]

@@ -203,7 +203,7 @@ def _left(results: Results) -> list[Row]:
     not_judged = [f"{missing} of {counted(_planned(results), noun)} planned"] if missing else []
     rows.append(Row("Not judged", tuple(not_judged)))
     too_few: Any = results.campaign.parameters.get(TOO_FEW) or ()
-    rows.append(Row("Too little compared", tuple(map(str, too_few[:3]))))
+    rows.append(Row("Too little compared", tuple(one["words"] for one in too_few[:3])))
     expected = Expected.of(results)
     known = [one for one in results.verdicts if expected.reason(one) is not None]
     on = len({one["case"] for one in known})

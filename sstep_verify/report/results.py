@@ -29,13 +29,25 @@ from sstep_verify.verdict import SEVERITY, Status, Verdict
 SCHEMA: Literal[4] = 4
 
 ERRORS, TOO_FEW = "errors", "too_few"
-"""Parameters of a campaign that met errors, by their kind; of one that compared too seldom, in lines."""
+"""Parameters of a campaign that met errors, by their kind; of one that compared too seldom, in records."""
 
 Stored = Annotated[dict, Verdict]
 """A Verdict as plain values."""
 
 VERDICT = with_field(strict(Verdict, {float: float | None}), "reason", str)
 """Its form in a file, with its words; a number that is infinite or undefined is null."""
+
+
+@dataclass(frozen=True)
+class TooFew(Record):
+    """A check and a run of a case with fewer executed comparisons than are needed."""
+
+    check: str
+    case: str
+    s: int
+    executed: int
+    planned: int
+    needed: int
 
 
 @dataclass(frozen=True)

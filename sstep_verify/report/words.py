@@ -20,6 +20,7 @@ from sstep_verify.errors import counted, visible
 from sstep_verify.meanings import meaning_of
 from sstep_verify.quantities import required_quantities
 from sstep_verify.report.plain import grouped
+from sstep_verify.report.results import TooFew
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import (
     BY_INCREMENT,
@@ -784,3 +785,11 @@ def s_on(parts: Mapping[int, str]) -> tuple[str, ...]:
     ]
     left = sum(len(own) for _, own in groups[MOST_GROUPS:])
     return (*told, *[f"{counted(left, 'other value')} of s"] * bool(left))
+
+
+def lacking(few: TooFew) -> str:
+    """How few comparisons a check executed."""
+    planned = counted(few.planned, "planned comparison")
+    return (
+        f"{few.check}, {few.case}, s = {few.s}: {few.executed} of {planned} executed, {few.needed} needed"
+    )

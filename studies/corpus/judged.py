@@ -36,6 +36,7 @@ from sstep_verify.campaign.verdicts.family import CaseSpec, expand
 from sstep_verify.checks import box, contract, step_replay
 from sstep_verify.checks.recorded import message_count, rank_coherence
 from sstep_verify.files.records import convert
+from sstep_verify.report.words import lacking
 from sstep_verify.verdict import Status
 from studies import ROOT, search_path
 from studies.corpus.grading import CaseFound, graded, place_right
@@ -127,7 +128,7 @@ def _judged(definition: Definition, spec: CaseSpec, room: Path) -> CaseFound:
         found = replace(
             found,
             status=Status.INCONCLUSIVE if short else outcome.case.status,
-            reason="; ".join(outcome.too_few) if short else outcome.case.reason,
+            reason="; ".join(map(lacking, outcome.too_few)) if short else outcome.case.reason,
             verdicts=outcome.verdicts,
             runs=outcome.runs.removeprefix(REPLAY),
             telling=telling(failed) if failed else None,

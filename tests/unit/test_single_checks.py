@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +13,8 @@ from sstep_verify import CallableSolver, Declaration, parametrize_with_checks
 from sstep_verify.campaign.model import INTERNAL, REFUSED
 from sstep_verify.campaign.summary import ExpectedFailure
 from sstep_verify.errors import FailedError, InputError
-from sstep_verify.report.results import TOO_FEW, Campaign
+from sstep_verify.report.results import TOO_FEW, Campaign, TooFew
+from sstep_verify.report.words import lacking
 from sstep_verify.single_checks import Unshown, judged_by, limited, once
 
 WRONG = {"box": "FAIL", "contract": "PASS", "trajectory": "VACUOUS"}
@@ -26,7 +28,8 @@ def report_of(statuses=WRONG, passed=None, short=(), **errors):
     ]
     failures = [one for one in verdicts if one["status"] in ("FAIL", "INCONCLUSIVE")]
     kinds = {"refused": REFUSED, "internal": INTERNAL}
-    parameters = {TOO_FEW: list(short), "errors": {kinds[name]: lines for name, lines in errors.items()}}
+    few = [asdict(one) | {"words": lacking(one)} for one in short]
+    parameters = {TOO_FEW: few, "errors": {kinds[name]: lines for name, lines in errors.items()}}
     campaign = Campaign("mine-smoke", "", "", (), parameters)
     results = SimpleNamespace(
         verdicts=verdicts, campaign=campaign, summary=SimpleNamespace(sentence="told")
@@ -55,10 +58,19 @@ def test_what_concerns_no_check_fails_all_of_them():
 
 
 def test_too_few_comparisons_are_those_of_their_check():
-    report = report_of({"box": "PASS", "contract": "PASS"}, short=["box, problem, s = 4: 0 of 3"])
+    few = TooFew("box", "problem", 4, 0, 3, 1)
+    report = report_of({"box": "PASS", "contract": "PASS"}, short=[few])
     with pytest.raises(FailedError, match="too few comparisons: box, problem, s = 4: 0 of 3"):
         judged_by(report, "box")
     assert judged_by(report, "contract") is None
+
+
+def test_the_words_on_too_few_comparisons_decide_nothing(monkeypatch):
+    monkeypatch.setitem(globals(), "lacking", lambda few: f"contract, {few.case}: told otherwise")
+    report = report_of({"box": "PASS", "contract": "PASS"}, short=[TooFew("box", "problem", 4, 0, 3, 1)])
+    assert judged_by(report, "contract") is None
+    with pytest.raises(FailedError, match="told otherwise"):
+        judged_by(report, "box")
 
 
 def test_expected_failures_are_met_or_fail():

@@ -45,6 +45,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.protocol import Solver, is_foreign
 from sstep_verify.report import case as report
+from sstep_verify.report.results import TooFew
 from sstep_verify.verdict import UNSETTLED, Status, Verdict, Why
 
 REMARKS = "told of its runs"
@@ -53,7 +54,7 @@ REMARKS = "told of its runs"
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """What one case yields: for the report, its verdicts, and lines on checks that compared too little.
+    """What one case yields: for the report, its verdicts, and what checks compared too little of.
 
     `runs` says where all its runs are kept, as in the replay commands of verdicts, `kept` in which folder
     they are for a report that can be made again; empty if nowhere.
@@ -61,7 +62,7 @@ class CaseOutcome:
 
     case: report.Case
     verdicts: tuple[Verdict, ...]
-    too_few: tuple[str, ...]
+    too_few: tuple[TooFew, ...]
     runs: str = ""
     kept: str = ""
 

@@ -32,6 +32,7 @@ from sstep_verify.protocol import is_foreign, is_program
 from sstep_verify.report.case import Case
 from sstep_verify.report.expected import Expected
 from sstep_verify.report.results import TOO_FEW
+from sstep_verify.report.words import lacking
 from sstep_verify.verdict import UNSETTLED, Verdict
 
 JUDGES = {
@@ -231,7 +232,7 @@ class Verdicts(Kind):
         definition = plan.definition
         cases = [outcome.case for outcome in state.outcomes]
         verdicts = [verdict for outcome in state.outcomes for verdict in outcome.verdicts]
-        short = [line for outcome in state.outcomes for line in outcome.too_few]
+        short = [one for outcome in state.outcomes for one in outcome.too_few]
         families: tuple[Family, ...] = definition.families
         under_test = [unit.work[0].family for unit in units]
         limited = definition.tolerated_vacuous_per_check
@@ -247,7 +248,7 @@ class Verdicts(Kind):
             verdicts,
             planned_cases=sum(len(unit.keys) for unit in units),
             steps=sum(run.iterations or 0 for case in cases for run in case.runs),
-            too_few={outcome.case.id: outcome.too_few for outcome in state.outcomes},
+            too_few={one.case.id: [*map(lacking, one.too_few)] for one in state.outcomes},
             state=state,
         )
         summary = replace(summary, power="" if state.interrupted else _power(plan, verdicts))
@@ -260,9 +261,9 @@ class Verdicts(Kind):
             title=f"{definition.title}, {FINAL_ONLY}" if ends else "",
             cases=cases,
             verdicts=verdicts,
-            notes=[*_remarked(cases), *(f"too few comparisons: {line}" for line in short)],
+            notes=[*_remarked(cases), *(f"too few comparisons: {lacking(one)}" for one in short)],
             parameters={
-                TOO_FEW: short,
+                TOO_FEW: [asdict(one) | {"words": lacking(one)} for one in short],
                 "tolerated_vacuous": definition.tolerated_vacuous,
                 "tolerated_vacuous_per_check": limited or "not limited by check",
                 "expected_failures": [asdict(one) for one in definition.expected],

@@ -23,12 +23,12 @@ from sstep_verify.checks.shared.case import Case, Check, merge_requests, run_key
 from sstep_verify.checks.shared.continued import continued_key
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.declaration import Declaration
-from sstep_verify.errors import counted
 from sstep_verify.measures import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.report import case as report
 from sstep_verify.report.case import NOTHING_BACK, NOTHING_RUN
+from sstep_verify.report.results import TooFew
 from sstep_verify.runs import asked_of, make_run, unmade
 from sstep_verify.trajectory import GIVEN, OWN_RULE, Raised, Trajectory
 from sstep_verify.verdict import Status, Verdict, Why
@@ -248,13 +248,12 @@ def too_few(
     verdicts: Sequence[Verdict],
     trajectories: Mapping[str, Trajectory],
     minimum_windows: int,
-) -> tuple[str, ...]:
-    """One line per check and run with fewer executed comparisons than its minimum.
+) -> tuple[TooFew, ...]:
+    """The checks and runs with fewer executed comparisons than their minimum.
 
     `checks` are the ids of those that judged the case, and gave the `verdicts`; a plain run that ended
-    early has fewer windows to replay than the minimum. A line has check, case, s, executed, planned and
-    needed comparisons. There is none of what failed, nor of a check that was not made since the contract
-    failed: a FAIL says more.
+    early has fewer windows to replay than the minimum. There is none of what failed, nor of a check that
+    was not made since the contract failed: a FAIL says more.
     """
     short = []
     failed = {(one.check, one.s) for one in verdicts if one.status is Status.FAIL}
@@ -276,10 +275,7 @@ def too_few(
             executed = min((verdict.executed for verdict in found), default=0)
             planned = max((verdict.planned for verdict in found), default=needed)
             if executed < needed and not _ended_before(check, replace(case, s_values=(s,)), trajectories):
-                short.append(
-                    f"{check.id}, {case.id}, s = {s}: {executed} of "
-                    f"{counted(planned, 'planned comparison')} executed, {needed} needed"
-                )
+                short.append(TooFew(check.id, case.id, s, executed, planned, needed))
     return tuple(short)
 
 

@@ -8,6 +8,7 @@ from sstep_verify.campaign.artefact.files import NEEDED, write_digests
 from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.verdicts.execute import CaseOutcome
 from sstep_verify.report import case as report
+from sstep_verify.report.results import TooFew
 from sstep_verify.verdict import Status, Term, Verdict, Why
 
 DATA = {"first": "aa", "second": "bb"}
@@ -26,7 +27,7 @@ def outcome(key: str, replay: str = "sstep-verify run") -> CaseOutcome:
         "box", key, "label", 4, 1, Status.INCONCLUSIVE, math.nan, 0.1 + 0.2, math.inf, "1", 2, 2, terms,
         replay, {"windows": [{"start": 3, "value": 5e-324}]},
     )  # fmt: skip
-    return CaseOutcome(case, (verdict,), ("too few",))
+    return CaseOutcome(case, (verdict,), (TooFew("box", key, 4, 1, 2, 2),))
 
 
 class Folder:

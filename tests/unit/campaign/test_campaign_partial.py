@@ -45,13 +45,13 @@ def test_commands_that_run_a_problem_again_are_those_of_the_run_that_resumes(fol
     partial.open(CaseOutcome, COMMON, DATA, again=then)
     quoted = f"its last words: usage: {then}"
     kept = outcome("first", f"{then} --only first")
-    partial.keep("first", replace(kept, too_few=(*kept.too_few, quoted)))
+    partial.keep("first", replace(kept, too_few=(replace(kept.too_few[0], check=quoted),)))
     partial.close()
     partial = folder.partial()
     found = partial.open(CaseOutcome, COMMON, DATA, again=now)
     partial.close()
     assert [one.replay for one in found["first"].verdicts] == [f"{now} --only first"]
-    assert found["first"].too_few[-1] == quoted
+    assert found["first"].too_few[0].check == quoted
 
 
 def test_an_outcome_of_a_scenario_comes_back_as_it_was(folder):
