@@ -73,6 +73,7 @@ exclude_patterns = [".*", "**/.*", "build", "dist", "sstep-verify-out"]
 myst_heading_anchors = 4
 suppress_warnings = ["myst.header"]  # tables of reports begin at a lower heading
 html_theme = "furo"
+html_static_path = html_css_files = ["site.css"]
 html_show_sphinx = False
 
 
