@@ -48,6 +48,9 @@ BY_INCREMENT = "steps_measured_by_increment"
 """Key of a FAIL's evidence: which of the first wrong and the worst step are measured by the norm of their
 increment, which is longer than that of any correct step; no residual of such a step is compared."""
 
+COUNTED_WINDOWS = "windows_compared"
+"""Key of the evidence of message-count: the windows whose communication is compared."""
+
 MAINTAINED_WEIGHTS = "the maintained weights"
 """Item of the place where the weights that a window is made from are not finite, or are missing."""
 
@@ -174,6 +177,8 @@ class HintKind(StrEnum):
     """Every wrong value lies on a limit of the box, so one term of the step decides its side."""
     PART_OF_RUN = "part_of_run"
     """The defects would change correct steps too: they are made in a part of the run."""
+    LAST_WINDOW = "last_window"
+    """Steps of the last window are faulty, which is a shorter one, and no others. Detail: its steps, s."""
     READING = "reading"
     """The vector is the optimum if read otherwise. Detail: a `ReadingKind`, how near it then is (relative
     gap or error), the signs that it is written with or empty, and what the kind says of it."""

@@ -29,6 +29,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
+from sstep_verify.checks.shared.last_window import hints_of_last_window
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
 from sstep_verify.checks.shared.signs import FIRST_ALPHA, NO_LOG, hints_of_signs
 from sstep_verify.checks.shared.terms import core_terms
@@ -155,7 +156,8 @@ def _judge_run(
         worst = finding.window.end
         finding, found = diagnosed(finding, judged, between=between)
         other = hints_of_factorisation(judged, step_judge.oracle)
-        fields |= {"defects": found.defects, "hints": (*finding.hints, *found.hints, *other)}
+        last = hints_of_last_window(judged.wrong.tolist(), length, s, others=judged.decided > length % s)
+        fields |= {"defects": found.defects, "hints": (*finding.hints, *found.hints, *last, *other)}
         fields |= {"diagnosed": case.diagnose, "signs": found.signs}
     else:
         finding = placed(judged, finding)

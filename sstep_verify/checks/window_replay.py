@@ -41,6 +41,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
 from sstep_verify.checks.shared.finding import Finding, Window, any_tried, decisive, promising, unbounded
+from sstep_verify.checks.shared.last_window import hints_of_last_window
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
 from sstep_verify.checks.shared.signs import hints_of_signs
 from sstep_verify.checks.shared.terms import core_terms, quantity_terms
@@ -186,7 +187,12 @@ def _judge_run(
         alone -= len(correct)
         if not _tail_only(findings, judged):
             largest = replace(largest, signs=tuple(sign for sign in largest.signs if sign != TAIL))
-        hints = *largest.hints, *hints_of_signs(largest.signs), *found.hints
+        failed = [one for one in findings if one.status is Status.FAIL]
+        open_too = [*failed, *(one for _, one in screened.flagged)]
+        full = any(begin + s <= trajectory.length for begin in judged)
+        begins = (one.window.begin for one in open_too)
+        last = hints_of_last_window(begins, trajectory.length, s, others=full)
+        hints = *largest.hints, *hints_of_signs(largest.signs), *found.hints, *last
         if case.problem.kernel.linear and case.formulas.weights is None and _small(largest, trajectory):
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
         fields |= {"defects": found.defects, "hints": hints}

@@ -125,10 +125,10 @@ def _possible(verdict: dict) -> bool:
 
 
 def _label(verdict: dict) -> str:
-    """What the known defects of a failure are: the cause, or some that reproduce it, or its values only."""
+    """What the known defects of a failure are: the cause, or some that reproduce it."""
     hints = {hint["kind"] for hint in verdict.get("hints", ())}
     if HintKind.PART_OF_RUN in hints:
-        return "Known defects that reproduce the faulty values only"
+        return "Known defects that reproduce it if present only in a part of the run"
     one = len(verdict.get("defects", ())) == 1 and HintKind.AT_LIMITS not in hints
     return "Cause" if one else "Known defects that reproduce it"
 

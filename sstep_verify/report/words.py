@@ -24,6 +24,7 @@ from sstep_verify.report.results import TooFew
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import (
     BY_INCREMENT,
+    COUNTED_WINDOWS,
     ESTIMATED,
     FIRST_STEP,
     MAINTAINED_WEIGHTS,
@@ -141,6 +142,12 @@ TERM_WHY = {
 
 NO_FAILURE = "This is not counted as a failure."
 """Said of a violation where nothing was promised, or where the arithmetic was altered."""
+
+UNCOUNTED = (
+    "A program writes them into counters.txt, or names the compiler wrapper of its MPI (--set "
+    "witness=mpicc). A Python solver returns them as counters. Otherwise declare no exchange."
+)
+"""What makes a declared communication countable."""
 
 COUNTED = {"values": "value", "ranks": "rank"}
 """Units of which a comparison of bits counts those that differ, each as one."""
@@ -303,6 +310,9 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         "Every wrong value lies on a limit of the box, so one term of the step decides its side."
     ),
     HintKind.PART_OF_RUN: lambda: "The same defect in the whole run would change correct steps too.",
+    HintKind.LAST_WINDOW: lambda steps, s: (
+        f"Only the last window is faulty, which has {steps:.0f} of {counted(int(s), 'step')}."
+    ),
     HintKind.READING: lambda kind, near, *rest: (
         f"The vector may be {reading(kind, near, *rest)}: so read, it is the optimum to {near:.1g}."
     ),
@@ -335,6 +345,7 @@ def brief_of(verdict: Verdict) -> str:
         HintKind.DRAWS,
         HintKind.LOG_OF_INCREMENTS,
         HintKind.LOG_NOT_WRITTEN,
+        HintKind.LAST_WINDOW,
     )
     readings = [_hint(hint) for hint in verdict.hints if hint.kind in shown]
     second = " ".join([*_second_line(verdict), *readings])
@@ -394,12 +405,16 @@ def first_line(verdict: Verdict) -> str:
         return f"The run could not have shown an error in: {not_tested(decisive)}."
     if see := next((one.detail for one in verdict.notes if one.kind is NoteKind.SEE), None):
         return f"Not decided: faulty by itself, see {see[0]} of s = {int(see[1])}."
+    if verdict.check == "message-count" and verdict.why is Why.NOT_RECORDED and verdict.place is not None:
+        return f"Nothing was compared: {verdict.place.item} were not counted. {UNCOUNTED}"
     if verdict.why is not None:
         return " ".join([WHY[verdict.why], *_undecided(verdict)])
     if verdict.check == "contract":
         runs = counted(verdict.coverage.of if verdict.coverage else 0, "run")
         filled = any(note.kind is NoteKind.FILLED for note in verdict.notes)
         return f"{runs} made as requested{', as far as the solver states it' * filled}."
+    if verdict.check == "message-count" and verdict.place is not None:
+        return count_line(verdict, verdict.place)
     if verdict.place is not None and verdict.place.item in CONTRADICTIONS:
         words = CONTRADICTIONS[verdict.place.item](verdict, verdict.place)
         return f"{words[:1].upper()}{words[1:]}."
@@ -438,6 +453,19 @@ def first_line(verdict: Verdict) -> str:
         if where
         else f"Off by {most}{off}."
     )
+
+
+def count_line(verdict: Verdict, at: Place) -> str:
+    """Both values of a count, and how many more or fewer each window has, where that is a whole number."""
+    found, expected = int(cast(float, at.found)), int(cast(float, at.expected))
+    run = f"{at.run[:1].upper()}{at.run[1:]}: " * bool(at.run)
+    if verdict.measured == 0.0:
+        return f"{run}{found} {at.item}, as expected."
+    windows = 0 if at.item == "windows" else cast(int, verdict.evidence.get(COUNTED_WINDOWS, 0))
+    each, rest = divmod(abs(found - expected), windows or 1)
+    more = "more" if found > expected else "fewer"
+    often = f": {each} {more} in each of {counted(windows, 'window')}" if windows and not rest else ""
+    return f"{run}{found} {at.item}, expected {expected}{often}."
 
 
 def _is_upper_end(verdict: Verdict) -> bool:
@@ -636,8 +664,8 @@ def cause(defects: tuple[Defect, ...], *, in_part: bool = False) -> str:
         of = "" if defects[0].part is None else f" of {_part(defects[0].part)}"
         return f"Cause{of}: {defect_in_words(defects[0])}."
     several = "; ".join(map(_with_part, defects[:SHOWN]))
-    what = "the faulty values only" if in_part else "it"
-    reproduce = f"reproduce{'s' * (len(defects) == 1)} {what}"
+    where = " if present only in a part of the run" * in_part
+    reproduce = f"reproduce{'s' * (len(defects) == 1)} it{where}"
     return f"{counted(len(defects), 'known defect')} {reproduce}: {several}.{shared}"
 
 

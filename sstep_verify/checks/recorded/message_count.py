@@ -56,7 +56,7 @@ from sstep_verify.trajectory import (
     Trajectory,
     Witnessed,
 )
-from sstep_verify.verdict import Note, NoteKind, Place, Term, Verdict, Why
+from sstep_verify.verdict import COUNTED_WINDOWS, Note, NoteKind, Place, Term, Verdict, Why
 
 ID = "message-count"
 
@@ -132,6 +132,7 @@ def _judge(
         evidence={
             "counted": {name: own[name] for name in due if name in own and name in best},
             "expected": best,
+            COUNTED_WINDOWS: windows,
             "seen": {kind: asdict(one) for kind, one in traffic.items()},
             "compared": ["plain run", *([UNRECORDED] if len(made) > 1 else [])],
             BROADCASTS: own.get(BROADCASTS, 0),

@@ -16,7 +16,7 @@ from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver import windows as columns
 from sstep_verify.solver.exchanges import exchange as exchange_allreduce
 from sstep_verify.trajectory import ALLREDUCE, TRAFFIC, Traffic, Witnessed
-from sstep_verify.verdict import Status, Why
+from sstep_verify.verdict import COUNTED_WINDOWS, Status, Why
 
 EXCHANGE = Exchange(PER_WINDOW)
 KERNELS = [LinearKernel(), PolynomialKernel(), RBFKernel(0.3)]
@@ -73,6 +73,7 @@ def test_a_planted_defect_fails_with_a_reason(module, old, new):
         verdict = judged(check, *small_case(Hinge(0.5), samples=40))[16]
     assert verdict.status is Status.FAIL
     assert verdict.place.found > verdict.place.expected
+    assert verdict.evidence[COUNTED_WINDOWS] == verdict.evidence["expected"]["windows"] == 5
     assert_teaches(verdict)
 
 
@@ -115,6 +116,7 @@ def test_of_a_program_one_collective_a_window_is_due_beside_its_set_up(collectiv
 
     verdict = judged(check, case, tested, change=counted)[4]
     assert verdict.status is status
+    assert verdict.evidence[COUNTED_WINDOWS] == 19 - 9  # those beyond the first half of the run
     if status is Status.FAIL:
         assert_teaches(verdict)
     if status is Status.PASS:

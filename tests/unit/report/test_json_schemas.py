@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "b05775661c2ba90ce83108cad16e7b3df1fe8e693c3fb4c94cbd348a82c45668",
-    "results 4": "525e2d743faaa02468f82ea2d40bd8c7ee18c12eb376f31e57fdedaf980a9130",
+    "artefact 4": "056fae7e3eff0325b9d9932ee5716958b96068e80b0f87ebc2f023fd5b16dd45",
+    "results 4": "e1310d4482a1acede495a9da8a766394cd1250deec3ea917ddade51cadda182b",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

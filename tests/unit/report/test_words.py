@@ -17,6 +17,7 @@ from sstep_verify.checks.registry import CHECKS
 from sstep_verify.report import words
 from sstep_verify.verdict import (
     BY_INCREMENT,
+    COUNTED_WINDOWS,
     FIRST_STEP,
     WORST_STEP,
     Coverage,
@@ -69,7 +70,11 @@ KINDS = {
     ),
     "step-replay, unknown": verdict(
         "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True, requirement="S-3.1",
-        hints=(Hint(HintKind.LOG_NOT_WRITTEN, (3, 205, 17)), Hint(HintKind.LOG_OF_INCREMENTS)),
+        hints=(
+            Hint(HintKind.LOG_NOT_WRITTEN, (3, 205, 17)),
+            Hint(HintKind.LOG_OF_INCREMENTS),
+            Hint(HintKind.LAST_WINDOW, (3, 8)),
+        ),
     ),
     "window-replay, of two defects": verdict(
         "window-replay", FAIL, 0.07, 0.0, place=Place(0, 8, 3), defects=(CORRECTION, PAIR),
@@ -168,6 +173,14 @@ KINDS = {
             found=21, expected=11, item="allreduces that entered the MPI library",
             run="run without log and records",
         ),
+        evidence={COUNTED_WINDOWS: 8},
+    ),
+    "message-count, twice a window": verdict(
+        "message-count", FAIL, 48.0, 0.0, requirement="S-6.1", evidence={COUNTED_WINDOWS: 48},
+        place=Place(found=96, expected=48, item="collectives"),
+    ),
+    "message-count, not counted": verdict(
+        "message-count", OPEN, 0.0, math.inf, why=Why.NOT_RECORDED, place=Place(item="collectives, words"),
     ),
     "message-count, passed": verdict(
         "message-count", PASS, 0.0, 0.0, place=Place(found=8.0, expected=8, item="collectives"),
