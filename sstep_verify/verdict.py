@@ -134,6 +134,8 @@ class NoteKind(StrEnum):
     """Items of the request that the solver does not state. Detail: their names."""
     SEE = "see"
     """What a relation between runs rests on failed. Detail: the check, and s of the run."""
+    NAMED_BY_STEPS = "named_by_steps"
+    """The check of the steps names the defect, and the requirement is that one. Detail: the check."""
     DECIDES = "decides"
     """No check of the steps decided on the runs that are compared with each other."""
     THESE_RUNS = "these_runs"
@@ -167,6 +169,10 @@ class HintKind(StrEnum):
     """Entries of the log are NaN. Detail: how many, of how many, the first step."""
     LOG_IN_FLOAT64 = "log_in_float64"
     """The log and alpha agree in float64 only. Detail: the type of alpha."""
+    LOG_IN_FLOAT32 = "log_in_float32"
+    """Every logged value is a number of float32, which is not declared, and that explains the FAIL. Detail:
+    steps, if every step is correct by the bounds of float32; alpha, if the recorded alpha so rounded is the
+    one that the log leads to."""
     UNDRAWN_MOVED = "undrawn_moved"
     """A coordinate changed that no step drew."""
     STARTED_ELSEWHERE = "started_elsewhere"

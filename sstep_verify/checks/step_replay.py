@@ -34,7 +34,7 @@ from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
 from sstep_verify.checks.shared.signs import FIRST_ALPHA, NO_LOG, hints_of_signs
 from sstep_verify.checks.shared.terms import core_terms
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
-from sstep_verify.checks.steps.other_factorisation import hints_of_factorisation
+from sstep_verify.checks.steps.other_declarations import SINGLE, held_in_float32, hints_of_declarations
 from sstep_verify.checks.steps.place import placed, unwritten
 from sstep_verify.checks.steps.seen import exact_steps, identifier, step_terms
 from sstep_verify.checks.steps.tally import EVENTS, transitions_in
@@ -155,7 +155,7 @@ def _judge_run(
         # report/words.py names where it is another.
         worst = finding.window.end
         finding, found = diagnosed(finding, judged, between=between)
-        other = hints_of_factorisation(judged, step_judge.oracle)
+        other = hints_of_declarations(judged, step_judge.oracle)
         last = hints_of_last_window(judged.wrong.tolist(), length, s, others=judged.decided > length % s)
         fields |= {"defects": found.defects, "hints": (*finding.hints, *found.hints, *last, *other)}
         fields |= {"diagnosed": case.diagnose, "signs": found.signs}
@@ -256,6 +256,8 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
                 or (not log[position:iteration].any() and _leads_by_increments(case, *ends))
             ):
                 broken = replace(broken, hints=(*broken.hints, Hint(HintKind.LOG_OF_INCREMENTS)))
+            if _rounded_to_float32(case, log, alpha, recorded):
+                broken = replace(broken, hints=(*broken.hints, Hint(HintKind.LOG_IN_FLOAT32, ("alpha",))))
             if apart and not position and WRITE_BACK in broken.signs:
                 return replace(broken, signs=(*broken.signs, FIRST_ALPHA))
             return broken
@@ -280,6 +282,17 @@ def _leads_by_increments(
     np.add.at(size, draws.ravel(), np.abs(log).ravel().astype(np.float64))
     off = 2.0 * gamma(draws.size + 4, unit_roundoff(case.formulas.precision)) * size
     return bool(log.any() and (np.abs(alpha - recorded.astype(np.float64)) <= off).all())
+
+
+def _rounded_to_float32(case: Case, log: np.ndarray, alpha: np.ndarray, recorded: np.ndarray) -> bool:
+    """Whether a log in float32, not of limits of the box only, leads to the recorded alpha so rounded."""
+    if case.declaration.precision == SINGLE or not held_in_float32(log).all():
+        return False
+    limits = [case.problem.dual.lower, case.problem.dual.upper] if case.problem.is_svm else []
+    with np.errstate(over="ignore", invalid="ignore"):
+        inside = ~np.isin(log, np.array(limits, np.float32))
+        drawn = np.where(alpha == recorded, alpha, recorded.astype(np.float32))
+    return bool(inside.any() and np.array_equal(drawn, alpha))
 
 
 def _broken_at(

@@ -9,6 +9,9 @@ A relation between runs (`Check.relates`) is decided for runs that are correct b
 check of their steps failed, the relation is not decided, and what it found is evidence of that failure.
 Where no such check decided, the relation does, and says so.
 
+Where every step of a run was judged, its windows and its end are wrong by its faulty steps only. So the
+defect that explains these says which requirement all of them violate.
+
 That every step of a run is correct does not show that windows of s were made. What shows it is a count of
 collectives that passed, or a number that differs, in its last bits, from that of a run of another s.
 """
@@ -24,9 +27,10 @@ import numpy as np
 from sstep_verify.checks.metamorphic_exact import FAILED
 from sstep_verify.checks.recorded.message_count import EVERY_STEP
 from sstep_verify.checks.recorded.message_count import ID as MESSAGES
-from sstep_verify.checks.registry import CHECKS, gates_of
+from sstep_verify.checks.registry import CHECKS, ENDS, STEPS, WINDOWS, gates_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.quantities import STREAM, required_quantities
+from sstep_verify.specification import of_verdict
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import (
     PLACE,
@@ -75,7 +79,7 @@ def _related(verdict: Verdict, verdicts: Sequence[Verdict]) -> Verdict:
 
 def settled(case: Case, verdicts: Sequence[Verdict]) -> list[Verdict]:
     """All verdicts on a case, in their order, without what is taken on trust, with hints of each other."""
-    found = [_without_trust(case, one, verdicts) for one in verdicts]
+    found = [_named_by_steps(case, _without_trust(case, one, verdicts), verdicts) for one in verdicts]
     for one in verdicts:
         differ = one.evidence.get(FAILED)
         if one.why is Why.WRONG_BY_ITSELF and differ:
@@ -84,6 +88,25 @@ def settled(case: Case, verdicts: Sequence[Verdict]) -> list[Verdict]:
             first = next(k for k, other in enumerate(found) if (other.check, other.s) == (check, s))
             found[first] = replace(found[first], hints=(*found[first].hints, hint))
     return found
+
+
+def _named_by_steps(case: Case, verdict: Verdict, verdicts: Iterable[Verdict]) -> Verdict:
+    """A FAIL that names no defect, with the requirement of the defects of the steps of the same run."""
+    claims = {one.number for one in of_verdict(verdict.check, case.problem.loss.task)}
+    general = verdict.check in (WINDOWS, ENDS) and verdict.requirement in claims
+    if verdict.status is not Status.FAIL or verdict.defects or not general:
+        return verdict
+    for steps in verdicts:
+        whole = steps.coverage is not None and steps.coverage.judged == steps.coverage.of
+        if (steps.check, steps.s, steps.status) != (STEPS, verdict.s, Status.FAIL) or not whole:
+            continue
+        if steps.defects and all(steps.requirement in one.requirements for one in steps.defects):
+            note = Note(NoteKind.NAMED_BY_STEPS, (steps.check,))
+            # Where the steps show the cause, none is guessed from the size of an error.
+            hints = tuple(one for one in verdict.hints if one.kind is not HintKind.DECLARE_WEIGHTS)
+            notes = *verdict.notes, note
+            return replace(verdict, requirement=steps.requirement, notes=notes, hints=hints)
+    return verdict
 
 
 def observed(case: Case, verdicts: Sequence[Verdict], runs: Mapping[str, Trajectory]) -> list[Verdict]:

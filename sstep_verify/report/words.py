@@ -190,6 +190,7 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
         f"Taken from the request, not stated by the solver: {', '.join(map(_of_request, names))}."
     ),
     NoteKind.SEE: lambda check, s: "",  # The first line says it.
+    NoteKind.NAMED_BY_STEPS: lambda check: "",  # The second line says it.
     NoteKind.DECIDES: lambda: (
         "No check of the steps decided on all of these runs, so this comparison decides."
     ),
@@ -300,6 +301,16 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         else "No entry of the log was written; write the new values into it, or declare no log."
     ),
     HintKind.LOG_IN_FLOAT64: lambda held: "Log and alpha agree in float64.",
+    HintKind.LOG_IN_FLOAT32: lambda by: (
+        "The logged values look rounded to float32 (24 bits): "
+        + (
+            "alpha so rounded agrees with the log. "
+            if by == "alpha"
+            else "with the bounds of float32 every step is correct. "
+        )
+        + "Log them in float64"
+        + (", or declare float32 if the run computes in it." if by == "steps" else ".")
+    ),
     HintKind.UNDRAWN_MOVED: lambda: "No step drew this coordinate.",
     HintKind.STARTED_ELSEWHERE: lambda: "The run may have started from another alpha.",
     HintKind.DEPENDS_ON_RECORDING: lambda: (
@@ -346,6 +357,7 @@ def brief_of(verdict: Verdict) -> str:
         HintKind.LOG_OF_INCREMENTS,
         HintKind.LOG_NOT_WRITTEN,
         HintKind.LAST_WINDOW,
+        HintKind.LOG_IN_FLOAT32,
     )
     readings = [_hint(hint) for hint in verdict.hints if hint.kind in shown]
     second = " ".join([*_second_line(verdict), *readings])
@@ -388,6 +400,9 @@ def _second_line(verdict: Verdict) -> Iterator[str]:
     if verdict.status is Status.FAIL:
         in_part = any(hint.kind is HintKind.PART_OF_RUN for hint in verdict.hints)
         known = cause(verdict.defects, in_part=in_part) if verdict.diagnosed or verdict.defects else ""
+        for note in verdict.notes:
+            if note.kind is NoteKind.NAMED_BY_STEPS:
+                known = f"{note.detail[0]} names the cause."
         if words := " ".join(filter(None, (known, violated(verdict)))):
             yield words
 

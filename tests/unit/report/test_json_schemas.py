@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "056fae7e3eff0325b9d9932ee5716958b96068e80b0f87ebc2f023fd5b16dd45",
-    "results 4": "e1310d4482a1acede495a9da8a766394cd1250deec3ea917ddade51cadda182b",
+    "artefact 4": "20174391eca92de7feb510ef4fdf4f3f0fb06f96fb803fe8e6f605ff86b33141",
+    "results 4": "8d93109eb4599cf177de66a39ddbdde7b88bb7b7a83900f65ef8776db3a2ac5b",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

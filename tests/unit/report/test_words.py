@@ -251,6 +251,18 @@ KINDS = {
         "sstep-equals-classical", VACUOUS, why=Why.WRONG_BY_ITSELF,
         notes=(Note(NoteKind.SEE, ("step-replay", 8)),),
     ),
+    "named by its steps": verdict(
+        "window-replay", FAIL, 6e-10, 2e-14, place=Place(0, 8, 3), diagnosed=True, requirement="S-3.5",
+        notes=(Note(NoteKind.NAMED_BY_STEPS, ("step-replay",)),),
+    ),
+    "log in float32": verdict(
+        "step-replay", FAIL, 6e-8, 2e-14, place=STEP, diagnosed=True, requirement="S-3.1",
+        hints=(Hint(HintKind.LOG_IN_FLOAT32, ("steps",)),),
+    ),
+    "recorded alpha, log in float32": verdict(
+        "step-replay", FAIL, executed=0, place=replace(STEP, item="log"), requirement="S-3.12",
+        hints=(Hint(HintKind.LOG_IN_FLOAT32, ("alpha",)),),
+    ),
     "the relation decides": verdict(
         "sstep-equals-classical", FAIL, 2.0, 1.0, place=Place(0, 64, 3, found=0.5, expected=0.0),
         requirement="S-4.2", notes=(Note(NoteKind.THESE_RUNS), Note(NoteKind.DECIDES)),
