@@ -17,7 +17,7 @@ from sstep_verify.checks.contract import ID as CONTRACT
 from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
 from sstep_verify.checks.optimum import ID as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
-from sstep_verify.checks.shared.final_vector import ALONE, OVER
+from sstep_verify.checks.shared.final_vector import ALONE, MEASURED, OVER
 from sstep_verify.checks.step_replay import ID as STEPS
 from sstep_verify.checks.trajectory import ID as ENDS
 from sstep_verify.errors import counted
@@ -170,13 +170,18 @@ def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         told = {Status.PASS: optimum, Status.FAIL: wrong, Status.VACUOUS: "vacuous"}
         # Of a vector that is not finite, or too large, nothing is known.
         reached = f"{name} in {enclosed(*over)}" if over else f"no {name.partition(',')[0]} is known"
+        if over and over[1] in (None, math.inf):  # The optimum is 0, or not known to be more.
+            measured: Any = found.evidence[MEASURED]
+            name = "distance from the optimum" if case.task == "krr" else "gap"
+            reached = f"{name} in {enclosed(*measured)}, absolute"
         words.append(f"{told.get(Status(case.status), 'undecided')}, {reached}")
     return "; ".join(words)
 
 
 def _as_optimum(verdict: Verdict) -> str:
     """What a vector that passed is: the optimum to a tolerance, or but for digits that were not printed."""
-    over, tolerance = next(one.detail for one in verdict.notes if one.kind is NoteKind.RELATIVE)
+    told = (one.detail for one in verdict.notes if one.kind is NoteKind.RELATIVE)
+    over, tolerance = next(told, (math.inf, 0.0))
     if float(over) <= float(tolerance):
         return f"the optimum to {tolerance:g}"
     return f"not shown to be off the optimum by more than {tolerance:g}: {UNPRINTED}"

@@ -21,6 +21,7 @@ Q-seminorm and the decision values, does not depend on that. The evidence says w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ from sstep_verify.bounds.optimum.reported import written_gap
 from sstep_verify.checks.shared.case import Case, Check, plain_run
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.final_vector import (
+    MEASURED,
     OVER,
     notes,
     out_of_range,
@@ -195,7 +197,7 @@ def _verdict(
     if written > bound / 2:
         size = trajectory.final.size
         told.append(Note(NoteKind.ROUNDED, (float(written_with(trajectory).max()), size, size)))
-    if given:
+    if given and over[1] < math.inf:  # Relative to an optimum of 0 nothing is said.
         told.append(Note(NoteKind.RELATIVE, (over[1], tolerance or 0.0)))
     # Of a vector that was handed over an enclosure that is too wide shows neither.
     undecided: dict[str, Any] = {}
@@ -210,7 +212,12 @@ def _verdict(
         units="gap" if svm else "2-norm",
         bound_origin=f"bounds/optimum/{'svm' if svm else 'ridge'}",
         terms=(planted_term("no step made", *start, 1, 1, Why.WITHIN_BOUND),),
-        evidence={"iterations": trajectory.length, **evidence, **notes(trajectory)},
+        evidence={
+            "iterations": trajectory.length,
+            MEASURED: list(enclosure),
+            **evidence,
+            **notes(trajectory),
+        },
         signs=[one.sign for one in readings if one.sign],
         claimed=not given,  # A vector that was handed over says nothing of itself.
         hints=hints,
@@ -228,6 +235,8 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     size, distance = norm(optimum.alpha), norm(alpha - optimum.alpha)
     stored = norm_upper((trajectory.final - alpha).astype(np.float64))
     error = rounded_up(gamma(m + 8, unit_roundoff("float64")) * distance + optimum.error + stored)
+    if np.array_equal(trajectory.final, optimum.alpha) and optimum.error == 0.0:
+        error = 0.0  # The optimum itself, such as 0 of targets that are all 0.
     lower, upper = max(distance - error, 0.0), (distance + error) * OUTWARD
     farthest = optimum_ridge.distance_bound(problem, values.residual.upper)
     if lower > farthest + stored:

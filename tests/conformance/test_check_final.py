@@ -84,6 +84,20 @@ def test_printed_decimals_enter_the_bound(run):
     assert {one["check"] for one in found["verdicts"] if one["status"] == "FAIL"} == {"optimum", "box"}
 
 
+@pytest.mark.parametrize(("value", "code"), [(0.0, 3), (1e-9, 1)])
+def test_a_report_on_targets_that_are_all_0_is_written(run, value, code):
+    rows = np.random.Generator(np.random.PCG64(0)).standard_normal((12, 3))
+    lines = (" ".join(["0", *(f"{k}:{entry:.6f}" for k, entry in enumerate(row, 1))]) for row in rows)
+    Path("zero.svm").write_text("\n".join([*lines, ""]), "utf-8")
+    ended, told, found = run(np.full(12, value), "zero.svm", "--task", "krr", "--lambda", "0.5")
+    assert ended == code, told
+    low, high = next(
+        one["evidence"]["measured_enclosure"] for one in found["verdicts"] if one["check"] == "optimum"
+    )
+    assert low <= value * np.sqrt(12) <= high
+    assert (low == high) is (value == 0.0)
+
+
 def test_a_stated_tolerance_is_what_is_held_against(run):
     near = svm() * (1 - 1e-4)
     assert run(near, *SVM)[0] == 1

@@ -17,6 +17,9 @@ ALONE = "judged_by_final_vector_only"
 OVER = ("gap_over_optimal_value", "error_over_norm_of_optimum")
 """Keys of the evidence on how far a vector is from the optimum, relative to it: K-SVM, K-RR."""
 
+MEASURED = "measured_enclosure"
+"""Key of the evidence on the gap (K-SVM) or the distance from the optimum (K-RR): both ends."""
+
 
 FAR = 2.0**400
 """Size of a value in which sums over the kernel may overflow, and of no optimum whose numbers do not."""
@@ -34,7 +37,14 @@ def start_of(trajectory: Trajectory) -> np.ndarray:
 
 
 def relative_to(value: tuple[float, float], whole: tuple[float, float]) -> tuple[float, float]:
-    """Enclosure of a value over another, both >= 0 and enclosed; infinite above where that may be 0."""
+    """Enclosure of a value over another, both >= 0 and enclosed; infinite above where that may be 0.
+
+    What is 0 is 0 over any other, 0 included; what is larger is infinite over one that is 0.
+    """
+    if value[1] == 0.0:
+        return 0.0, 0.0
+    if value[0] > 0.0 and whole[1] == 0.0:
+        return math.inf, math.inf
     low = max(value[0], 0.0) / whole[1] / OUTWARD if whole[1] > 0 else 0.0
     return low, value[1] / whole[0] * OUTWARD if whole[0] > 0 else math.inf
 

@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from sstep_verify.adapters.stored import StoredVector, read_vector
 from sstep_verify.checks import optimum as check
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.final_vector import MEASURED, OVER
 from sstep_verify.diagnosis.hints import HINTS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, RBFKernel
 from sstep_verify.protocol import Declaration, RunRequest
 from sstep_verify.report.words import reading, violated
+from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import HintKind, NoteKind, ReadingKind, Status
 
@@ -143,3 +145,24 @@ def test_a_hint_breaks_the_sentence_of_its_mistake():
     # A reading is no proof of its cause.
     assert violated(verdict).startswith("May violate S-1.4")
     assert violated(replace(verdict, hints=())).startswith("Violates S-1.4")
+
+
+@pytest.mark.parametrize("kernel", [RBF, POLY, LINEAR])
+def test_of_targets_that_are_0_the_optimum_is_exact_and_no_distance_is_relative(kernel):
+    problem = small(KRR, kernel)
+    problem = replace(problem, targets=np.zeros(problem.samples))
+    right = judged(problem, np.zeros(problem.samples))
+    assert (right.measured, right.bound, right.evidence[MEASURED], right.evidence[OVER[1]]) == (
+        0,
+        0,
+        [0, 0],
+        [0, 0],
+    )
+    assert right.status is Status.VACUOUS  # A run that made no step would be the optimum too.
+    wrong = judged(problem, np.full(problem.samples, 1e-9))
+    size = 1e-9 * np.sqrt(problem.samples)
+    low, high = wrong.evidence[MEASURED]
+    assert wrong.status is Status.FAIL
+    assert size / OUTWARD**4 <= low <= size <= high <= size * OUTWARD**4
+    assert wrong.evidence[OVER[1]] == [np.inf, np.inf]
+    assert NoteKind.RELATIVE not in {note.kind for note in wrong.notes}
