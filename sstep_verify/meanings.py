@@ -173,9 +173,29 @@ MULTIPLIED: dict[str, str] = {
 """What a factor multiplies, by the name without `OFF`; else the meaning of that name."""
 
 
-def meaning_of(name: str, factor: float | None = None) -> str:
-    """Return what a defect is, in one line; its name where none is known, as in an older report."""
+USED: dict[tuple[str, str], tuple[str, str]] = {
+    (quantity, symbol.format(p)): (p, used.format(p))
+    for quantity, p in (
+        (PENALTY, "lambda"), ("lambda in the block system", "lambda"),
+        ("lambda in the right-hand side", "lambda"), ("sigma", "sigma"), (UPPER, "C"),
+    )
+    for symbol, used in (
+        ("1/{0}^2", "1/{0}"), ("{0}", "{0}^2"), ("1/{0}", "1"), ("m", "m*{0}"), ("1/m", "{0}/m"),
+    )
+}  # fmt: skip
+"""What is used instead of a parameter, by what is multiplied and the factor in symbols."""
+
+
+def meaning_of(name: str, factor: float | None = None, symbol: str = "") -> str:
+    """Return what a defect is, in one line; its name where none is known, as in an older report.
+
+    The `symbol` is the factor in symbols of the problem, if that is known.
+    """
     quantity, size = name.removesuffix(OFF), "a factor" if factor is None else f"{factor:.12g}"
+    if symbol:
+        size += f" = {symbol}"
+        if used := USED.get((quantity, symbol)):
+            size += f", so {used[1]} is used instead of {used[0]}"
     scaled = name.endswith(OFF) or (factor is not None and name != EVERY_ENTRY)
     if scaled and (what := MULTIPLIED.get(quantity) or MEANINGS.get(quantity)):
         return (what if "{0}" in what else f"{what} is multiplied by {{0}}").format(size)

@@ -294,6 +294,8 @@ class Defect:
         Whether something else, that is not listed, ends there as well.
     part : tuple of int, optional
         How many wrong steps it reproduces, of how many tried, where it does not reproduce all.
+    symbol : str
+        The factor in symbols of the problem, such as ``1/lambda^2``; empty where none is known.
     """
 
     names: tuple[str, ...]
@@ -301,6 +303,7 @@ class Defect:
     requirements: tuple[str, ...] = ()
     shared: bool = False
     part: tuple[int, int] | None = None
+    symbol: str = ""
 
 
 @dataclass(frozen=True)

@@ -183,7 +183,7 @@ def _judge_run(
         if case.declaration.log:
             # step-replay tells small steps left out: at a window's end a value below its limit looks alike.
             causes = [cause for cause in causes if not cause.mutation.threshold]
-        found = diagnosis_of(case.problem.loss.task, causes)
+        found = diagnosis_of(case.problem, causes)
         alone -= len(correct)
         if not _tail_only(findings, judged):
             largest = replace(largest, signs=tuple(sign for sign in largest.signs if sign != TAIL))

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.factors import Factor
+from sstep_verify.diagnosis.symbols import in_symbols
+from sstep_verify.problems import Problem
 from sstep_verify.specification import requirements_of
 from sstep_verify.verdict import Defect, Hint, HintKind
 
@@ -33,15 +35,23 @@ class Diagnosis:
     signs: tuple[str, ...] = ()
 
 
-def diagnosis_of(task: str, causes: Sequence[Candidate], factors: Iterable[Factor] = ()) -> Diagnosis:
-    """Return what was found out about a FAIL of a task.
+def diagnosis_of(
+    problem: Problem, causes: Sequence[Candidate], factors: Iterable[Factor] = ()
+) -> Diagnosis:
+    """Return what was found out about a FAIL on a problem.
 
     The causes reproduce it, and each of the factors, on one quantity, explains every wrong step.
     """
     doubts = dict.fromkeys(cause.doubt for cause in causes if cause.doubt)
     if causes and not any(cause.everywhere for cause in causes):
         doubts[HintKind.PART_OF_RUN] = None
-    shared = HintKind.AT_LIMITS in doubts
+    task, shared = problem.loss.task, HintKind.AT_LIMITS in doubts
     ending = [Defect(one.names, None, requirements_of(task, one.names), shared, one.part) for one in causes]
-    sized = [Defect((one.cause,), one.size, requirements_of(task, (one.name,)), shared) for one in factors]
+    sized = [
+        Defect(
+            (one.cause,), one.size, requirements_of(task, (one.name,)), shared,
+            symbol=in_symbols(problem, 1.0 + one.low, 1.0 + one.high),
+        )
+        for one in factors
+    ]  # fmt: skip
     return Diagnosis((*ending, *sized), tuple(map(Hint, doubts)))

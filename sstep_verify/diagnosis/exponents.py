@@ -21,6 +21,7 @@ import numpy as np
 
 from sstep_verify.declaration import LIBRARY_ULPS, Declaration
 from sstep_verify.diagnosis.defects import Diagnosis
+from sstep_verify.diagnosis.symbols import in_symbols
 from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.rounding.arithmetic import TYPES, gamma, unit_roundoff
@@ -70,8 +71,10 @@ def explained_by_exponent(
             [one for one in read if one is not None],
             float(parameters_of(problem.kernel)["sigma"]),
         )
-        if (factor := _other_sigma(known, sigma)) is not None:
-            return _defect(problem, OTHER_SIGMA, factor)
+        if (factors := _other_sigma(known, sigma)) is not None:
+            low, high = factors
+            symbol = in_symbols(problem, low, high, of_sigma=True)
+            return _defect(problem, OTHER_SIGMA, (low + high) / 2, symbol)
         if declaration.rbf == "difference":
             return Diagnosis()
         norms = np.einsum("ij,ij->i", problem.dense, problem.dense)
@@ -84,8 +87,9 @@ def explained_by_exponent(
     return Diagnosis()
 
 
-def _defect(problem: Problem, name: str, factor: float | None = None) -> Diagnosis:
-    return Diagnosis((Defect((name,), factor, requirements_of(problem.loss.task, (name,))),))
+def _defect(problem: Problem, name: str, factor: float | None = None, symbol: str = "") -> Diagnosis:
+    numbers = requirements_of(problem.loss.task, (name,))
+    return Diagnosis((Defect((name,), factor, numbers, symbol=symbol),))
 
 
 def _left_out(norms: np.ndarray, entries: Entries) -> tuple[np.ndarray, np.ndarray]:
@@ -121,8 +125,8 @@ def _read(problem: Problem, declaration: Declaration, entries: Entries) -> _Expo
     )  # fmt: skip
 
 
-def _other_sigma(known: Sequence[_Exponents], sigma: float) -> float | None:
-    """The factor on sigma that explains all entries; None if there is none but 1."""
+def _other_sigma(known: Sequence[_Exponents], sigma: float) -> tuple[float, float] | None:
+    """The interval of a factor on sigma that explains all entries; None if there is none but 1."""
     low, high, count = 0.0, np.inf, 0
     for one in known:
         largest = one.distance + one.reach
@@ -134,7 +138,7 @@ def _other_sigma(known: Sequence[_Exponents], sigma: float) -> float | None:
         count += int(telling.sum())
     if count < ENOUGH or not 0.0 < low <= high < np.inf or low <= sigma <= high:
         return None
-    return (low + high) / 2 / sigma
+    return low / sigma, high / sigma
 
 
 def _moved_by(one: _Exponents, moved: np.ndarray, sigma: float) -> bool:

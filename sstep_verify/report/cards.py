@@ -98,10 +98,16 @@ def _cause(failure: Failure) -> Iterator[Line]:
         yield Line("Fail as expected", ", ".join(failure.known))
 
 
+def _equal(defect: dict[str, Any]) -> str:
+    """What a factor is in symbols of the problem; nothing where that is not known."""
+    symbol = defect.get("symbol", "")
+    return f" = {symbol}" * bool(symbol)
+
+
 def _factors(defects: list[dict[str, Any]]) -> Iterator[Line]:
     """The factor of each defect that has one, with its name where there are several defects."""
     found = {
-        " together with ".join(one["names"]): f"{one['factor']:.12g}"
+        " together with ".join(one["names"]): f"{one['factor']:.12g}{_equal(one)}"
         for one in defects
         if one.get("factor") is not None
     }

@@ -147,7 +147,7 @@ def _diagnosis(case: Case, judged: list[PanelRows]) -> Diagnosis:
         from sstep_verify.diagnosis.exponents import explained_by_exponent
 
         return explained_by_exponent(case.problem, case.formulas, [rows.in_float64() for rows in judged])
-    return diagnosis_of(case.problem.loss.task, distinct)
+    return diagnosis_of(case.problem, distinct)
 
 
 class PanelRows:

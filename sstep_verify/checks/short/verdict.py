@@ -191,7 +191,7 @@ def verdict_of(
         from sstep_verify.checks.short.causes import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of
 
-        found = diagnosis_of(case.problem.loss.task, causes_of(truth, s, run, points, between=right))
+        found = diagnosis_of(case.problem, causes_of(truth, s, run, points, between=right))
         defects, hints = found.defects, (*hints, *found.hints)
     end = finding.window.end
     return verdict_from(

@@ -98,7 +98,7 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
             named = formulas.items()
             causes, sized = [Candidate((name,), case.problem, part=part) for name, part in named], []
         causes = causes or ([] if sized else ending)
-    diagnosis = diagnosis_of(case.problem.loss.task, causes, sized)
+    diagnosis = diagnosis_of(case.problem, causes, sized)
     if found.sides_left_out:
         diagnosis = replace(diagnosis, signs=(SIDES,))
     at = placed(judged, replace(finding, window=Window(first, first + 1), signs=tuple(names)))
@@ -133,7 +133,7 @@ def of_recorded(
     causes = causes_of(case, width, findings, between=between)
     if {STREAM, WRITE_BACK} <= set(broken.signs):  # No step moves what no step draws, but of other draws.
         causes = [cause for cause in causes if cause.mutation.early]
-    return diagnosis_of(case.problem.loss.task, causes)
+    return diagnosis_of(case.problem, causes)
 
 
 def affordable(case: Case, width: int) -> bool:

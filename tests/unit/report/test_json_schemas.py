@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "20174391eca92de7feb510ef4fdf4f3f0fb06f96fb803fe8e6f605ff86b33141",
-    "results 4": "8d93109eb4599cf177de66a39ddbdde7b88bb7b7a83900f65ef8776db3a2ac5b",
+    "artefact 4": "5784b50560741de82397327f0931064f61710d0d65c69c1b7da92c32048d7364",
+    "results 4": "d0ca28cf1c984d77f4cadeb00ca22ce20b61efad3c1f7aa7e825613f4fd92489",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

@@ -1,0 +1,50 @@
+"""A factor in the symbols of the problem, such as 1/lambda^2: where 1/lambda is used instead of lambda.
+
+A factor is known by an interval. It is given in symbols where just one of the powers and products below
+lies in it, and no plain number.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from sstep_verify.problems import Problem
+from sstep_verify.problems.kernels import parameters_of
+
+PLAIN = frozenset({Fraction(1), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4)})
+"""Factors that are likely whatever the problem, of which no symbol says anything."""
+
+
+def in_symbols(problem: Problem, low: float, high: float, *, of_sigma: bool = False) -> str:
+    """Return the factor between two numbers in symbols; empty where none is, or more than one."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    known = _of_sigma(problem) if of_sigma else _of_penalty(problem)
+    known += [("", plain) for plain in PLAIN]
+    found = [name for name, value in known if Fraction(low) <= value <= Fraction(high)]
+    return found[0] if len(found) == 1 else ""
+
+
+def _of_penalty(problem: Problem) -> list[tuple[str, Fraction]]:
+    """Powers of C or lambda, and products with m."""
+    p, value, m = problem.loss.symbol, Fraction(problem.loss.parameter), Fraction(problem.samples)
+    powers = _powers(p, value)
+    if problem.is_svm:  # omega is 1/(2C)
+        omega = [(f"2*{p}", 2 * value), (f"1/(2*{p})", 1 / (2 * value)), (f"4*{p}^2", 4 * value**2)]
+        return [*powers, *omega, ("m", m), ("1/m", 1 / m)]
+    products = [(f"m*{p}", m * value), (f"1/(m*{p})", 1 / (m * value)), (f"{p}/m", value / m)]
+    return [*powers, *products, (f"m/{p}", m / value), ("m", m), ("1/m", 1 / m)]
+
+
+def _of_sigma(problem: Problem) -> list[tuple[str, Fraction]]:
+    """Powers of sigma, among them those of 1/(2 sigma^2), and the number of features."""
+    sigma, n = Fraction(parameters_of(problem.kernel)["sigma"]), Fraction(problem.features)
+    width = [("1/sigma^3", 1 / sigma**3), ("1/(2*sigma^3)", 1 / (2 * sigma**3))]
+    return [*_powers("sigma", sigma), *width, ("n", n), ("1/n", 1 / n)]
+
+
+def _powers(name: str, value: Fraction) -> list[tuple[str, Fraction]]:
+    return [
+        (name, value), (f"1/{name}", 1 / value), (f"{name}^2", value**2), (f"1/{name}^2", 1 / value**2)
+    ]  # fmt: skip
