@@ -250,6 +250,6 @@ class Labelled(Columns):
 
     def values(self, i: int, count: int) -> Sequence[Scalar]:
         """First `count` entries of column i: ``y_l K(a_l, a_i) y_i``; a change of sign rounds nothing."""
-        signs, column = self._signs, self._kernel.column(i)
+        own, rows = self._signs[i], zip(self._signs[:count], self._kernel.column(i), strict=False)
         with self.arithmetic.working():
-            return [column[row] if signs[row] == signs[i] else -column[row] for row in range(count)]
+            return [value if sign == own else -value for sign, value in rows]

@@ -287,7 +287,7 @@ def local_window(
         gram, stale = [], []
         for i in coordinates:  # one column at a time: a panel of thousands would not fit in memory
             column = kernel.column(i)
-            gram.append(arithmetic.vector([column[other] for other in coordinates]))
+            gram.append(arithmetic.chosen(column, coordinates))
             stale.append(arithmetic.dot(column, weighted))
         return LocalWindow(
             coordinates=coordinates,

@@ -234,12 +234,18 @@ def mutable_window(
         increments, last = arithmetic.zeros(count), arithmetic.zeros(count)
         # Of a block's increments to one coordinate only the last is assigned; see `Mutation.assigned`.
         assigned = arithmetic.zeros(count) if mutation.assigned in ("stored", "values") else increments
+        # What kernel rows multiply follows the increments, where each product sees all of them.
+        everything = mutation.corrected == mutation.earlier == (None, None)
+        weighted = weighted_by(arithmetic, window.targets, increments, finisher.signed)
         latest: Sequence[Scalar] = []
         earlier: list[list] = []
         for step in range(int(mutation.early), len(window.draws)):
             block, sums = window.draws[step], []
-            seen = mutation.seen(increments, earlier, len(window.draws), lambda: arithmetic.zeros(count))
-            weighted = weighted_by(arithmetic, window.targets, seen, finisher.signed)
+            if not everything:
+                seen = mutation.seen(
+                    increments, earlier, len(window.draws), lambda: arithmetic.zeros(count)
+                )
+                weighted = weighted_by(arithmetic, window.targets, seen, finisher.signed)
             for i, product in zip(block, window.products(step, mutation.late), strict=True):
                 row = window.gram[i]
                 own = row[i] * weighted[i]
@@ -264,6 +270,9 @@ def mutable_window(
                 if mutation.assigned != "products":
                     increments[i] = increments[i] + increment
                 last[i] = increment
+            if everything and finisher.signed:
+                for i in block:
+                    weighted[i] = window.targets[i] * increments[i]
         gained = list(last if mutation.assign_once else assigned)
         stored, lost = number(mutation.write_back), 1 - number(mutation.boundary)
         if mutation.boundary != 1:

@@ -169,7 +169,9 @@ class Balls(Arithmetic):
         """Vector of balls; a BallVector is copied."""
         if isinstance(values, BallVector):
             return values.copy()
-        entries = [self.number(x) for x in _plain(values)]
+        entries = list(_plain(values))
+        if set(map(type, entries)) != {flint.arb}:  # Most are, and need no look at each.
+            entries = [self.number(x) for x in entries]
         return BallVector(column=flint.arb_mat(len(entries), 1, entries))
 
     def left_factor(self, values: Iterable[Scalar]) -> BallVector:
@@ -179,10 +181,20 @@ class Balls(Arithmetic):
 
     def dot(self, u: BallVector, v: BallVector) -> Scalar:
         """Sum of the products, as one matrix product."""
-        if len(u) != len(v):
+        row, column = u.row(), v.column()
+        if row.ncols() != column.nrows():
             raise InvalidInputError(f"dot product of vectors of lengths {len(u)} and {len(v)}")
+        if (
+            flint.ctx.prec == self.bits
+        ):  # It is, in an algorithm: to set it costs as much as a short product.
+            return (row * column)[0, 0]
         with self.working():
-            return (u.row() * v.column())[0, 0]
+            return (row * column)[0, 0]
+
+    def chosen(self, vector: BallVector, places: Iterable[int]) -> BallVector:
+        """Vector of the entries at some places, in row form."""
+        matrix = vector.row()
+        return self.left_factor([matrix[0, i] for i in places])
 
     def clip(self, value: Scalar, lower: Scalar, upper: Scalar | None) -> Scalar:
         """Enclosure of ``min(max(value, lower), upper)``.

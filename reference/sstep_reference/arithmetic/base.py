@@ -101,6 +101,10 @@ class Arithmetic(ABC):
         """Vector of scalars meant as the first argument of `dot`, where its storage makes a difference."""
         return self.vector(values)
 
+    def chosen(self, vector: Vector, places: Iterable[int]) -> Vector:
+        """Vector of the entries of another one at some places."""
+        return self.vector([vector[i] for i in places])
+
     def zeros(self, n: int) -> Vector:
         """Vector of n zeros."""
         return self.vector([0] * n)
