@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from sstep_verify.campaign.headline import gave_up_on, headline, right_at
 from sstep_verify.campaign.model import REFUSED, Definition, State
+from sstep_verify.checks.contract import ID as CONTRACT
 from sstep_verify.checks.registry import CHECKS, PRIMARY
 from sstep_verify.errors import InputError, closest, counted
 from sstep_verify.files import read_whole
@@ -209,6 +211,21 @@ def steps_judged(verdicts: Sequence[Verdict]) -> int:
     judged = ((one.case, one.s, int(steps["judged"])) for one, steps in told if isinstance(steps, dict))
     runs = grouped(judged, lambda one: one[:2])
     return sum(max(steps for _, _, steps in those) for those in runs.values())
+
+
+def multiples_only(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, list[int]]:
+    """The numbers of ranks on which every problem had a multiple of it as samples, or as features.
+
+    What ranks make of a remainder was not looked at there. It is said of cases with something compared.
+    """
+    compared = {one.case for one in verdicts if one.check != CONTRACT and one.executed}
+    shared = [(cast(int, case.facts.get("ranks", 1)), case) for case in cases if case.id in compared]
+    by_ranks = sorted(grouped((one for one in shared if one[0] > 1), lambda one: one[0]).items())
+    found = {
+        name: [ranks for ranks, own in by_ranks if not any(getattr(case, name) % ranks for _, case in own)]
+        for name in ("samples", "features")
+    }
+    return {name: ranks for name, ranks in found.items() if ranks}
 
 
 def vacuous_lines(definition: Definition, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:

@@ -17,7 +17,7 @@ from sstep_verify.quantities import KERNEL
 from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.plain import count, grouped, promised
-from sstep_verify.report.results import TOO_FEW, Results
+from sstep_verify.report.results import MULTIPLES, TOO_FEW, Results
 from sstep_verify.report.verdicts import failures
 from sstep_verify.report.words import s_in_words, s_on
 from sstep_verify.verdict import UNSETTLED, NoteKind, Status
@@ -256,6 +256,9 @@ def unseen(results: Results) -> Iterable[str]:
     yield f"larger data than {count(samples)} samples or {count(features)} features"
     ranks = max(_number(case.facts.get("ranks", 1)) for case in judged)
     yield "several ranks (each run had one)" if ranks == 1 else f"more than {ranks} ranks"
+    multiples: Any = results.campaign.parameters.get(MULTIPLES) or {}
+    for name, of in multiples.items():
+        yield f"numbers of {name} that are no multiple of {' or '.join(map(str, of))} ranks"
     if not any(one["check"] == MESSAGES for one in compared):
         yield "communication (no messages were counted)"
     yield f"s above {max(one['s'] for one in compared)}"

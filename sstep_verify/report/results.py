@@ -28,8 +28,9 @@ from sstep_verify.verdict import SEVERITY, Status, Verdict
 
 SCHEMA: Literal[4] = 4
 
-ERRORS, TOO_FEW = "errors", "too_few"
-"""Parameters of a campaign that met errors, by their kind; of one that compared too seldom, in records."""
+ERRORS, TOO_FEW, MULTIPLES = "errors", "too_few", "multiples_only"
+"""Parameters of a campaign that met errors, by their kind; of one that compared too seldom, in records; of
+one on several ranks, the numbers of ranks that divide the ``samples`` or ``features`` of every problem."""
 
 Stored = Annotated[dict, Verdict]
 """A Verdict as plain values."""

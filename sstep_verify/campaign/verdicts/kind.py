@@ -16,7 +16,7 @@ from sstep_verify.campaign.artefact.runs import bytes_of, exposing_nothing, refu
 from sstep_verify.campaign.cases import Range, limits, load_data, most_ranks, read_table, refuse_beyond
 from sstep_verify.campaign.headline import FINAL_ONLY, by_final_vectors
 from sstep_verify.campaign.model import Assembled, Definition, Finished, Kind, Plan, Prepared, State, Unit
-from sstep_verify.campaign.summary import steps_decided, summarise
+from sstep_verify.campaign.summary import multiples_only, steps_decided, summarise
 from sstep_verify.campaign.verdicts.case import expected_cost, make_case, memory_of, require_cache
 from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
 from sstep_verify.campaign.verdicts.family import Family, FamilyTable, expand
@@ -31,7 +31,7 @@ from sstep_verify.problems.transforms import require_usable
 from sstep_verify.protocol import is_foreign, is_program
 from sstep_verify.report.case import Case
 from sstep_verify.report.expected import Expected
-from sstep_verify.report.results import TOO_FEW
+from sstep_verify.report.results import MULTIPLES, TOO_FEW
 from sstep_verify.report.words import lacking
 from sstep_verify.verdict import UNSETTLED, Verdict
 
@@ -263,6 +263,7 @@ class Verdicts(Kind):
             verdicts=verdicts,
             notes=[*_remarked(cases), *(f"too few comparisons: {lacking(one)}" for one in short)],
             parameters={
+                MULTIPLES: multiples_only(cases, verdicts),
                 TOO_FEW: [asdict(one) | {"words": lacking(one)} for one in short],
                 "tolerated_vacuous": definition.tolerated_vacuous,
                 "tolerated_vacuous_per_check": limited or "not limited by check",

@@ -18,6 +18,7 @@ from sstep_verify.report.cards import lines
 from sstep_verify.report.case import GAP, Run, Series
 from sstep_verify.report.plain import count, promised
 from sstep_verify.report.ratios import PARTS, points, ratios
+from sstep_verify.report.results import MULTIPLES
 from sstep_verify.report.verdicts import CHECKS, failures
 from sstep_verify.report.write import write_report
 from sstep_verify.verdict import Coverage, Defect, Note, NoteKind, Place, Status, Term
@@ -76,6 +77,10 @@ def test_what_was_not_looked_at_follows_from_the_records():
     more = rows_of(judged([ranked], [verdict("a"), verdict("a", check="message-count")], {"a": [2]}))
     assert "more than 4 ranks" in more["Not looked at"]
     assert not any(part.startswith("communication") for part in more["Not looked at"])
+    few = judged([ranked], [verdict("a")], {"a": [2]})
+    few = replace(few, campaign=replace(few.campaign, parameters={MULTIPLES: {"features": [2, 4]}}))
+    told = "numbers of features that are no multiple of 2 or 4 ranks"
+    assert rows_of(few)["Not looked at"][2] == told
     ends = rows_of(judged([case("a")], [verdict("a", check="trajectory")], {"a": [2]}))["Not looked at"]
     assert any("only final vectors" in part for part in ends)
 
