@@ -307,11 +307,20 @@ def _families(
                 f"{chosen.data}: the program has fixed {misfit}; leave out --on, or fit its file"
             )
         task = data.task
+
+    def pairs(family: Family) -> set[tuple[str, str]]:
+        return {(one, kernel.name) for one in family.task for kernel in family.kernel}
+
+    def replaced(family: Family) -> bool:
+        """Whether its data are made for what they hold, and other families have its tasks and kernels."""
+        return edges(family) and pairs(family) <= common
+
+    common = {pair for family in given if not edges(family) for pair in pairs(family)}
     for family in given:
         family = made_for(family, program) if program else family
         tasks = tuple(one for one in family.task if one in (chosen.tasks or family.task))
         kernels = tuple(one for one in family.kernel if one.name in (chosen.kernels or (one.name,)))
-        apart = chosen.data and (edges(family) or (task == "regression") != ("krr" in tasks))
+        apart = chosen.data and (replaced(family) or (task == "regression") != ("krr" in tasks))
         if not tasks or not kernels or apart or not _has_block(family, tasks, chosen):
             continue
         if chosen.block:

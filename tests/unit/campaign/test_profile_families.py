@@ -119,3 +119,19 @@ def test_a_block_that_a_program_has_fixed_is_no_other(tmp_path):
     with pytest.raises(InputError, match="block = 3 is asked for, but the program has fixed b = 2"):
         profile_of("ci", read_program(str(path)), Selection(block=3), "again")
     assert profile_of("ci", read_program(str(path)), Selection(block=2, tasks=("krr",)), "again").families
+
+
+@pytest.mark.parametrize("data", ["small", "small_regression"])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_data_of_ones_own_go_with_every_task_and_kernel_of_a_profile(profile, data):
+    task = load_data(data, None).task
+    families = profile_of(profile, MINE, Selection(data=data), "again").families
+    shipped = {
+        (task, kernel.name)
+        for family in READ(PROFILES[profile]).families
+        for task in family.task
+        for kernel in family.kernel
+    }
+    found = {(one, kernel.name) for family in families for one in family.task for kernel in family.kernel}
+    assert found == {pair for pair in shipped if (pair[0] == "krr") == (task == "regression")}
+    assert {family.data for family in families} == {(data,)}
