@@ -232,10 +232,13 @@ def kernel_of(text: str) -> Any:
 
 
 def loaded_for(data: str, task: str, directory: str | None) -> Any:
-    """DATA, with targets for a task."""
-    from sstep_verify.problems.data.datasets import load
+    """DATA, with targets for a task; says what a reader of a file should know, such as labels mapped."""
+    from sstep_verify.problems.data.datasets import load, told_of
 
-    return load(data, directory=directory, task="regression" if task == "krr" else "classification")
+    loaded = load(data, directory=directory, task="regression" if task == "krr" else "classification")
+    for line in told_of(data, loaded):
+        click.echo(f"note: {line}", err=True)
+    return loaded
 
 
 def problem_of(data: str, given: dict[str, Any]) -> tuple[Any, Any]:

@@ -25,7 +25,7 @@ from sstep_verify.campaign.verdicts.runs import announce_starts, minimum_table, 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.power import power_statement
-from sstep_verify.problems.data.datasets import DataSet
+from sstep_verify.problems.data.datasets import DataSet, told_of
 from sstep_verify.problems.data.embedded import REGRESSION, SHAPES, Size, is_edges, size_in
 from sstep_verify.problems.transforms import require_usable
 from sstep_verify.protocol import is_foreign, is_program
@@ -189,7 +189,9 @@ class Verdicts(Kind):
         for unit in units:
             name, family = unit.data[0], unit.work[0].family
             if (name, family.targets) not in loaded:
-                loaded[name, family.targets] = load_data(name, plan.directory, family.targets)
+                loaded[name, family.targets] = found = load_data(name, plan.directory, family.targets)
+                for line in told_of(name, found):
+                    plan.say(line)
             data = loaded[name, family.targets]
             declaration = family.solvers()[""].declaration
             if plan.keep or plan.again:

@@ -16,7 +16,7 @@ from sstep_verify.files import shortened
 from sstep_verify.files.homes import user_cache
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.embedded import has_one_label
-from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
+from sstep_verify.problems.data.labels import CLASSES, describe_mapping, describe_numbers, two_classes
 from sstep_verify.problems.data.registry import Pinned, registry, values_digest
 from sstep_verify.problems.data.svmlight import CUT, SUFFIXES, cut_looks_alike, read_svmlight
 
@@ -145,6 +145,11 @@ def notes_on(path: Path) -> tuple[str, ...]:
     return (CUT,) if cut_looks_alike(path) else ()
 
 
+def told_of(name: str, loaded: DataSet) -> list[str]:
+    """Lines on a file of the user's own, such as how its labels were mapped; none on a known data set."""
+    return [] if knows(name) else [f"{loaded.name}: {note}" for note in loaded.notes]
+
+
 def labelled(
     targets: np.ndarray, where: str, notes: tuple[str, ...] = ()
 ) -> tuple[np.ndarray, tuple[str, ...], tuple[float, ...]]:
@@ -270,6 +275,8 @@ def _data_set(
         where = source if Path(source).name == name else f"{name} ({source})"
         targets, notes, mapped = labelled(targets, where, notes)
         classes = classes or mapped
+    elif task == "regression":
+        notes = (*notes, *filter(None, [describe_numbers(targets)]))
     matrix = _dense_or_sparse(data)
     for part in (matrix.data, matrix.indices, matrix.indptr) if sp.issparse(matrix) else (matrix,):
         part.setflags(write=False)

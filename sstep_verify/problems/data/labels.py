@@ -62,3 +62,15 @@ def describe_mapping(mapping: dict[float, int]) -> str:
     if all(value == label for value, label in mapping.items()):
         return ""
     return "labels mapped: " + ", ".join(f"{value:.17g} -> {label:+d}" for value, label in mapping.items())
+
+
+def describe_numbers(targets: np.ndarray) -> str:
+    """One phrase for notes on targets of two values that may be meant as labels; empty for all others.
+
+    The labels -1 and +1 are the numbers that a K-RR of two classes takes.
+    """
+    values = np.unique(targets)
+    if values.size != 2 or tuple(values) == CLASSES:
+        return ""
+    shown = " and ".join(f"{value:.17g}" for value in values)
+    return f"targets {shown} taken as numbers; for two classes, write -1 and +1 in the file"

@@ -30,7 +30,7 @@ from sstep_verify.problems.data.datasets import (
     notes_on,
     task_for,
 )
-from sstep_verify.problems.data.labels import CLASSES
+from sstep_verify.problems.data.labels import CLASSES, describe_numbers
 from sstep_verify.problems.data.svmlight import read_block, require_content, text_length
 from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.solver.communicator import (
@@ -232,6 +232,6 @@ def _for_task(local: LocalData, path: Path, task: str | None) -> LocalData:
     """The same with targets made for a task, by the rules of `problems.data.datasets.load`."""
     notes = notes_on(path)
     if (task or task_for(local.targets)) == "regression":
-        return replace(local, notes=notes)
+        return replace(local, notes=(*notes, *filter(None, [describe_numbers(local.targets)])))
     labels, notes, classes = labelled(local.targets, str(path), notes)
     return replace(local, targets=labels, notes=notes, classes=classes)

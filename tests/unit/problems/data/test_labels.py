@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems.data.labels import describe_mapping, two_classes
+from sstep_verify.problems.data.labels import describe_mapping, describe_numbers, two_classes
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -57,3 +57,11 @@ def test_the_targets_are_left_alone():
 def test_a_mapping_is_described_only_if_it_changes_something():
     assert describe_mapping({-1.0: -1, 1.0: 1}) == ""
     assert describe_mapping({2.0: -1, 4.0: 1}) == "labels mapped: 2 -> -1, 4 -> +1"
+
+
+@pytest.mark.parametrize(
+    ("targets", "told"),
+    [([0, 1, 1], True), ([2.0, 1.0], True), ([-1, 1], False), ([0.5, 1, 2], False), ([3, 3], False)],
+)
+def test_two_numbers_that_are_no_labels_are_described(targets, told):
+    assert bool(describe_numbers(np.array(targets, dtype=float))) == told

@@ -13,6 +13,7 @@ from toy_set import LABELS, TEXT, VALUES
 
 from sstep_verify.errors import DataError, InputError
 from sstep_verify.problems.data import datasets
+from sstep_verify.problems.data.labels import describe_numbers
 
 # --- look-up ----------------------------------------------------------------------------------------
 
@@ -110,7 +111,9 @@ def test_a_path_for_regression_keeps_its_two_targets(tmp_path):
     path.write_bytes(TEXT)
     found = datasets.load(path, task="regression")
     np.testing.assert_array_equal(found.targets, [2, 4, 2])
-    assert found.notes == ()
+    assert found.notes == (describe_numbers(found.targets),) != ("",)
+    assert datasets.told_of(str(path), found) == [f"mine: {found.notes[0]}"]
+    assert datasets.told_of("duke", found) == []  # Of a known set everybody may read it.
 
 
 def test_the_task_follows_from_the_targets_unless_told(tmp_path):
