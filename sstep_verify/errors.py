@@ -152,6 +152,10 @@ class NotMadeError(SstepVerifyError, RuntimeError):
     """A run that could not be made, for a reason that lies with the machine; nothing is said of it."""
 
 
+class CommandError(InputError, NotMadeError):
+    """A command that can start no run at all, as it names a program that is not there; exit code 2."""
+
+
 class MissingExtraError(SstepVerifyError, ImportError):
     """Say that a package of an optional extra is not installed; the message names the extra.
 

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from sstep_verify.compiled import compile_seconds
 from sstep_verify.errors import (
+    CommandError,
     InputError,
     MissingExtraError,
     NotMadeError,
@@ -32,8 +33,9 @@ from sstep_verify.report.results import Summary
 from sstep_verify.verdict import Verdict
 
 INTERNAL, DISAGREEMENT, REFUSED, NOTED = "internal error", "disagreement", "not judged", "noted"
+UNUSABLE = "unusable command"
 """Kinds of errors: a defect of this package; two oracles that differ; a problem that cannot be run; a loss
-that takes nothing from what was judged."""
+that takes nothing from what was judged; a command by which no problem can be run, which ends a campaign."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT), whatever had been found by then."""
@@ -238,6 +240,8 @@ def attempted(work: Callable[[], Any], where: str) -> Finished:
         outcome = work()
     except OracleDisagreementError as error:
         return Finished(error=f"{where}: {error}", kind=DISAGREEMENT)
+    except CommandError as error:
+        return Finished(error=str(error), kind=UNUSABLE)
     except (NotMadeError, UnwritableError) as error:
         return Finished(error=f"{where}: {error}")
     except (InputError, MissingExtraError) as error:

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 
@@ -41,7 +41,7 @@ CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.S
 
 def spread(
     kind: Kind, units: Sequence[Unit], plan: Plan, heard: Heard = lambda _: None
-) -> Iterator[Finished]:
+) -> Generator[Finished, None, None]:
     """Run units of a kind and yield their messages, in any order.
 
     They begin in their order, in as many processes as jobs; 1 works in this one, unless a unit runs foreign

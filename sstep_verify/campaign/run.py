@@ -10,6 +10,7 @@ import json
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from sstep_verify.campaign.model import (
     INTERNAL,
     NOTED,
     REFUSED,
+    UNUSABLE,
     Definition,
     Finished,
     Plan,
@@ -29,6 +31,7 @@ from sstep_verify.campaign.model import (
 from sstep_verify.campaign.pool import spread
 from sstep_verify.campaign.read import kind_of, units_of
 from sstep_verify.compiled import later_runs
+from sstep_verify.errors import CommandError
 from sstep_verify.floating_point import in_own_state
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.report.results import ERRORS, Campaign, Results
@@ -97,7 +100,8 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     """Run a campaign to its end, or until interrupted, and sum it up.
 
     ``summary.exit_code`` of the document is the exit code; only times and memory depend on the processes
-    that made it. InputError, before anything is run, if the campaign's data or parameters cannot be used.
+    that made it. InputError, before anything is run, if the campaign's data or parameters cannot be used;
+    CommandError as soon as a launcher says that it cannot start a program by its command.
     """
     begin = time.perf_counter()
     units, kind = units_of(plan.definition, plan.only), kind_of(plan.definition.kind)
@@ -152,11 +156,14 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     try:
         done = frozenset(keys - wanted)
         alone = replace(plan, partial=None, say=silent, announce=silent, finished=done, recorded=None)
-        for last in spread(kind, left, alone, heard):
-            take(last)
-            key = kind.key(last.outcome) if last.outcome is not None else ""
-            begun.pop(key, None)
-            tell(key or "error")
+        with closing(spread(kind, left, alone, heard)) as messages:
+            for last in messages:
+                if last.kind == UNUSABLE:
+                    raise CommandError(last.error)
+                take(last)
+                key = kind.key(last.outcome) if last.outcome is not None else ""
+                begun.pop(key, None)
+                tell(key or "error")
     except KeyboardInterrupt:
         state.interrupted = True
         # What had come is finished, wherever the interrupt fell: --resume takes what is kept of it.

@@ -138,6 +138,31 @@ def test_a_python_object_is_judged_on_the_same_problems(here):
     assert "correct wherever judged: s = " in out
 
 
+HYDRA = "[proxy:0@node] HYDU_create_process: execvp error on file ./missing (No such file or directory)"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_launcher_that_finds_no_program_ends_the_check_as_input_that_cannot_be_used(here, jobs):
+    (here / "mpiexec").write_text(f"#!/bin/sh\necho '{HYDRA}' >&2\nexit 255\n")
+    (here / "mpiexec").chmod(0o755)
+    words = ["--exec", "./mpiexec -n {np} ./missing {dir}", "--profile", "smoke", "--jobs", jobs]
+    code, out, err = command("check", *words)
+    assert (code, out) == (2, "")
+    assert "'./missing' in its command is no executable file" in err
+    assert not (here / "sstep-verify-out" / "mpiexec-smoke").exists()
+
+
+@pytest.mark.parametrize("targets", [("0", "1"), ("2", "1")])
+@pytest.mark.parametrize("task", ["svm-l1", "krr"])
+def test_what_labels_of_a_file_are_taken_for_is_said(here, targets, task):
+    lines = (f"{targets[place % 2]} 1:{place / 7:.17g} 2:{place % 5}" for place in range(12))
+    (here / "data.txt").write_text("\n".join(lines) + "\n")
+    code, _, err = check("--on", "data.txt", "--task", task, "--kernel", "linear", "--s", "2")
+    assert code in (0, 3), err
+    found = load(here / "data.txt", task="regression" if task == "krr" else "classification")
+    assert f"data.txt: {found.notes[0]}" in err.splitlines()
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -147,6 +172,9 @@ def test_a_python_object_is_judged_on_the_same_problems(here):
         (["mine:solver", "--set", "time_limit=3"], "by time_limit in a campaign file"),
         (["mine:solver", "--set", "rbf=difference"], "by its declaration"),
         (["--exec", "./x {folder}"], "{folder} is unknown"),
+        (["--exec", "./x {m}"], "--exec './x {m} {dir}'"),
+        (["--exec", "./x {m}", "--list"], "--exec './x {m} {dir}'"),
+        (["--", "mpiexec", "-n", "{np}", "./x", "{dir}"], "--exec 'mpiexec -n {np} ./x {dir} "),
         (["--exec", "./x '{dir}"], "No closing quotation"),
         (["--exec", "./x {dir}", "--np", "2"], "its command has no {np}"),
         (["--exec", "./x {dir}", "--np", "0"], "0 is below 1"),

@@ -15,7 +15,8 @@ from small_solvers import drawn
 
 from sstep_verify import judge
 from sstep_verify.adapters.program import Program, ProgramFile, ProgramSolver
-from sstep_verify.errors import NotMadeError
+from sstep_verify.adapters.program.said import refusal
+from sstep_verify.errors import CommandError, NotMadeError
 from sstep_verify.verdict import Status
 
 DRAWS = range(int(os.environ.get("SSTEP_VERIFY_DRAWS", "5")))
@@ -43,6 +44,12 @@ PARAGRAPHS = {
     ),
 }  # fmt: skip
 """Messages between rules."""
+
+OF_COMMAND = {"executable", "option", "hydra executable", "hydra option", "slurm executable"}
+"""Those of a command that can start no run."""
+
+MISSING = {"executable": "./no-such-program", "hydra executable": "./a", "slurm executable": "./a"}
+"""Those of a program that is not there, with its path."""
 
 NAMED = {"root", "executable"}
 """Those that begin with the launcher's name, of which one rule may be lost."""
@@ -104,12 +111,16 @@ def test_what_a_launcher_refuses_is_told_and_fails_nobody(tmp_path, seed):
         with pytest.raises(NotMadeError, match="did not start the program") as error:
             judged(tmp_path / name, text, int(rng.choice([1, 183, 213])), output=bool(rng.integers(2)))
         assert paragraphs[0][:60] in str(error.value)
+        assert isinstance(error.value, CommandError) == (name in OF_COMMAND)
+        assert refusal(text).program == MISSING.get(name, "")
         assert "no error of the solver" in str(error.value)
     for name, text in TAGGED.items():
         with pytest.raises(NotMadeError, match="did not start the program") as error:
             judged(tmp_path / name, above(rng, 3) + text, int(rng.choice([1, 2, 255])))
         assert text.partition(": ")[2].partition("\n")[0] in str(error.value)
         assert ".c:" not in str(error.value)
+        assert isinstance(error.value, CommandError) == (name in OF_COMMAND)
+        assert refusal(text).program == MISSING.get(name, "")
 
 
 MISMATCH = """Abort(270157072): Fatal error in internal_Init_thread: Internal MPI error!, error stack:

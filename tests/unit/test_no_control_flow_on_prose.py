@@ -37,7 +37,7 @@ LEFT = {
     "adapters/command.py": (1, "what the command solve prints for its user, which is judged there"),
     "adapters/measuring.py": (1, "what the command solve prints for its user, which is judged there"),
     "adapters/printed.py": (2, "what the command solve prints for its user, which is judged there"),
-    "adapters/program/said.py": (2, "what launchers print, who have no other way to say that they refuse"),
+    "adapters/program/said.py": (1, "what launchers print, who have no other way to say that they refuse"),
     "adapters/python.py": (1, "an error that names the place already is not told of it twice"),
     "campaign/verdicts/kind.py": (1, "the first line of a reason is shown while problems are judged"),
     "cli/commands/explain.py": (1, "the first line of each reason is shown of several artefacts"),

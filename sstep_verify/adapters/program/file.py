@@ -10,7 +10,16 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.adapters.program.tables import LOGGED, WAYS, Draws, Printed, Program, refuse_if
+from sstep_verify.adapters.program.tables import (
+    LOGGED,
+    WAYS,
+    Draws,
+    Printed,
+    Program,
+    exec_option,
+    named_places,
+    refuse_if,
+)
 from sstep_verify.adapters.program.translate import Conventions
 from sstep_verify.declaration import PER_WINDOW, Declaration, Exchange
 from sstep_verify.errors import InputError, among
@@ -133,6 +142,22 @@ class ProgramFile:
         """C or lambda of a task, if it is fixed."""
         name = "lambda" if task == "krr" else "C"
         return (float(self.fixed[name]),) if name in self.fixed else ()
+
+    def require_problem(self) -> None:
+        """InputError if a run has no way to know its problem, as no argument or variable names its folder.
+
+        A program that prints its result may know its data itself.
+        """
+        given = self.program
+        texts = (*given.command, *given.environment.values())
+        printed = self.final is not None and not self.final.file
+        if printed or {"dir", "data"} & {place for text in texts for place in named_places(text)}:
+            return
+        raise InputError(
+            f"program {given.name!r}: its command names neither {{dir}} nor {{data}}, so it cannot find "
+            "its problem. Add the folder of a run as an argument, such as "
+            f"{exec_option((*given.command, '{dir}'))}, or as a variable (environment)"
+        )
 
     @property
     def from_zero(self) -> bool:

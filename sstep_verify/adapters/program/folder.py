@@ -162,6 +162,14 @@ def _printed_text(folder: Path, name: str, count: int) -> str:
     return content.decode("utf-8", "replace")
 
 
+OTHERWISE = {
+    "log": 'if it leaves its final alpha only, set writes = "final"',
+    "trace": 'if it leaves its final alpha only, set writes = "final"',
+    "final": 'if it prints alpha, name the text before the numbers, such as [final] after = "alpha:"',
+}
+"""What to declare of a program that leaves something else, by what it was to leave."""
+
+
 def read_exchanged(
     described: ProgramFile,
     request: RunRequest,
@@ -189,7 +197,8 @@ def read_exchanged(
     if kind not in held:
         beside = f" (but {', '.join(held)})" if held else ""
         raise no_result(kind)(
-            f"ended with exit code 0 and left no {kind}.bin or {kind}.txt{beside}{ended.last_words}"
+            f"ended with exit code 0 and left no {kind}.bin or {kind}.txt{beside}; {OTHERWISE[kind]}"
+            f"{ended.last_words}"
         )
     drawn = None
     if described.stream is not None and described.stream.logged:

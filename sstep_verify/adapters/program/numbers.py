@@ -287,7 +287,10 @@ def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np
     """
     _, found, rest = output.rpartition(after) if after else ("", "all", output)
     if not found:
-        raise NoResultError(f"printed nothing after {after!r}: that text is not in its output")
+        raise NoResultError(
+            f"printed nothing after {after!r}: that text is not in its output; print it before the "
+            "numbers, or name a text that is there ([final] after)"
+        )
     words = rest.split()[:count]
     if len(words) < count:
         found = f"printed {counted(len(words), 'word')} after {after!r}"

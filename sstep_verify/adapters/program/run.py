@@ -24,7 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 from sstep_verify.adapters.program.patience import Patience, processes
-from sstep_verify.adapters.program.said import LONGEST_LINE, last_lines, refusal, shortened
+from sstep_verify.adapters.program.said import LONGEST_LINE, Refusal, last_lines, refusal, shortened
 from sstep_verify.adapters.program.tables import WAYS, Program
 from sstep_verify.errors import MACHINE, InputError, ProgramError, RefusedError
 from sstep_verify.protocol import RunRequest, Solver
@@ -102,11 +102,11 @@ class Ended:
         return f"; its last words: {shortened(lines if framed else lines[-1:])}"
 
     @property
-    def not_launched(self) -> str:
-        """What a launcher said of a program that it did not start; empty if it said no such thing."""
+    def not_launched(self) -> Refusal | None:
+        """What a launcher said of a program that it did not start; None if it said no such thing."""
         if self.timed_out or not self.code:
-            return ""
-        return next(filter(None, map(refusal, (self.errors, self.output))), "")
+            return None
+        return next(filter(None, map(refusal, (self.errors, self.output))), None)
 
     @property
     def _last(self) -> tuple[list[str], bool]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 LAST_LINES, LONGEST_LINE = 3, 200
 """Lines of the end of what a program printed that a verdict shows, and characters of each."""
@@ -25,24 +26,32 @@ TAGGED = re.compile(r"\[(?:mpiexec|proxy:[^]@]*)@[^]]*\]|(?:srun|slurmstepd|mpir
 SOURCE = re.compile(r" \(\S+\.c:\d+\)")
 """Place in a launcher's own source."""
 
-REFUSALS = (
+OF_COMMAND = (
     # Open MPI.
-    "has detected an attempt to run as root",
-    "not enough slots available",
     "unable to (launch the specified application|find the specified executable)",
     "unrecognized option was included on the .*command line",
     "Error: unknown option",
+    # Hydra, of MPICH and Intel MPI.
+    r"\[proxy:[^]]*\].*execvp error on file",
+    r"\[mpiexec@[^]]*\].*(unrecognized argument|error parsing|unable to parse)",
+    # SLURM.
+    "srun: (unrecognized|invalid) option",
+    r"(srun|slurmstepd): error: .*execve\(\)",
+)
+"""Patterns of what launchers say of a command that can start nothing: no such program, no such option."""
+
+OF_MACHINE = (
+    # Open MPI.
+    "has detected an attempt to run as root",
+    "not enough slots available",
     "daemon failed to report back after being spawned",
     "was unable to reliably start one or more daemons",
     # Hydra, of MPICH and Intel MPI.
-    r"\[proxy:[^]]*\].*execvp error on file",
-    r"\[mpiexec@[^]]*\].*(unrecognized argument|error parsing|Launch proxy failed|unable to parse)",
+    r"\[mpiexec@[^]]*\].*Launch proxy failed",
     # SLURM.
-    "srun: (unrecognized|invalid) option",
     "srun: error: (Unable to|Invalid)",
-    r"(srun|slurmstepd): error: .*execve\(\)",
 )
-"""Patterns of what launchers say where they start no rank, or not every one."""
+"""Patterns of what launchers say of a machine on which they start no rank, or not every one."""
 
 
 OTHER_MPI = (
@@ -50,6 +59,13 @@ OTHER_MPI = (
     "appears to have been direct launched using [^,\n]*",  # Open MPI under another launcher
 )
 """Patterns of what an MPI says that was started by the launcher of another one."""
+
+NO_PROGRAM = (
+    r"execvp error on file (\S+) \(",
+    r"Executable: (\S+)",
+    r"execve\(\): (\S+): ",
+)
+"""Patterns of what launchers say of a program that is not there, with its path."""
 
 
 def last_lines(text: str) -> tuple[list[str], bool]:
@@ -74,12 +90,34 @@ def shortened(lines: Sequence[str]) -> str:
     return textwrap.shorten(" ".join(lines), LONGEST_LINE, placeholder=" ...")
 
 
-def refusal(text: str) -> str:
-    """What a launcher says where it starts no rank, or not every one; empty where it says no such thing."""
+@dataclass(frozen=True)
+class Refusal:
+    """What a launcher says where it starts no rank, or not every one.
+
+    `words` are its own. Where the command is at fault, and not the machine, `of_command` says so;
+    `program` is the path of a program that is not there, empty where none is named.
+    """
+
+    words: str
+    of_command: bool = False
+    program: str = ""
+
+
+def refusal(text: str) -> Refusal | None:
+    """What a launcher says where it starts no rank, or not every one; None where it says no such thing."""
     said = " ".join(text.split())
-    if found := next(filter(None, (re.search(one, said) for one in OTHER_MPI)), None):
-        return f"it belongs to another MPI than the program: {shortened([found[0]])}"
-    return shortened(last_lines(text)[0]) if any(re.search(one, said) for one in REFUSALS) else ""
+    if found := _first(OTHER_MPI, said):
+        words = f"it belongs to another MPI than the program: {shortened([found[0]])}"
+        return Refusal(words, of_command=True)
+    of_command = _first(OF_COMMAND, said)
+    if not (of_command or _first(OF_MACHINE, said)):
+        return None
+    missing = _first(NO_PROGRAM, said)
+    return Refusal(shortened(last_lines(text)[0]), bool(of_command), missing[1] if missing else "")
+
+
+def _first(patterns: Sequence[str], said: str) -> re.Match[str] | None:
+    return next(filter(None, (re.search(one, said) for one in patterns)), None)
 
 
 def _tagged(lines: Sequence[str]) -> tuple[int, list[str]]:

@@ -16,6 +16,7 @@ from sstep_verify.adapters.program.file import ProgramFile
 from sstep_verify.adapters.program.folder import NUMBER_BYTES, Room, read_exchanged, read_printed
 from sstep_verify.adapters.program.numbers import TEXT_BYTES, read_ranks
 from sstep_verify.adapters.program.run import REFUSED, TAIL, Ended, cleared_before_the_end, execute
+from sstep_verify.adapters.program.said import shortened
 from sstep_verify.adapters.program.tables import places_of
 from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.adapters.program.witness import (
@@ -31,6 +32,7 @@ from sstep_verify.adapters.program.witness import (
 )
 from sstep_verify.errors import (
     MACHINE,
+    CommandError,
     NoResultError,
     NotMadeError,
     ProgramError,
@@ -266,7 +268,8 @@ class ProgramSolver:
     def _require_end(self, ended: Ended, folder: Path) -> None:
         """Raise unless a run was made; OSError where a limit of this machine ended it.
 
-        NotMadeError where a launcher says that it started nothing.
+        NotMadeError where a launcher says that it started nothing; it is a CommandError where no run of
+        this command can be started.
         """
         if not ended.reason:
             return
@@ -275,10 +278,16 @@ class ProgramSolver:
         if ended.code == REFUSED and not ended.timed_out:
             raise RefusedError(ended.reason + ended.last_words)
         if told := ended.not_launched:
-            raise NotMadeError(
-                f"the launcher did not start the program ({told}), which is no error of the solver; change "
-                "the command, or what it needs"
-            )
+            where, words = f"program {self._program.name!r}: ", shortened([told.words])
+            said = f"the launcher did not start the program ({words}), which is no error of the solver; "
+            if told.program:
+                raise CommandError(
+                    f"{where}{said}{told.program!r} in its command is no executable file here; correct the "
+                    "path, or build the program (setup)"
+                )
+            if told.of_command:
+                raise CommandError(f"{where}{said}correct the command")
+            raise NotMadeError(f"{said}change the command, or what it needs")
         witnessed = ended.timed_out and self._program.witness
         places = f"; {read_places(folder, self._ranks)}" if witnessed else ""
         raise ProgramError(ended.reason + places + ended.last_words)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 import string
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -38,6 +40,12 @@ WAYS = (
 def named_places(text: str) -> list[str]:
     """The places of a text, in order."""
     return [place for _, place, _, _ in string.Formatter().parse(text) if place is not None]
+
+
+def exec_option(words: Iterable[str]) -> str:
+    """The option of `check` that starts a program by these words, as a shell takes it; places unquoted."""
+    bare = (word if re.fullmatch(r"[\w@%+=:,./{}-]+", word) else shlex.quote(word) for word in words)
+    return f"--exec {shlex.quote(' '.join(bare))}"
 
 
 def refuse_if(where: str, *faults: tuple[object, str]) -> None:
@@ -163,7 +171,11 @@ class Printed:
 
     def __post_init__(self) -> None:
         if not self.after and not self.file:
-            raise InputError("[final] after is empty: on standard output the numbers follow some text")
+            raise InputError(
+                "[final] after is empty: nothing says where the numbers begin on standard output. Print a "
+                'text before them, such as "alpha: 0.5 0.25", and set after = "alpha:"; or write bare '
+                'numbers to a file, and set file = "{dir}/alpha.txt"'
+            )
         where = f"[final] file = {self.file!r:.80}"
         if self.file.endswith(".bin"):
             raise InputError(

@@ -60,7 +60,11 @@ def judged(what: str) -> set[str]:
 
 
 def fitted(family: Family, described: ProgramFile) -> Family:
-    """The family with what a program draws and counts itself, and those of its checks that can judge it."""
+    """The family with what a program draws and counts itself, and those of its checks that can judge it.
+
+    InputError if the program has no way to know its problems.
+    """
+    described.require_problem()
     wanted = set(family.checks)
     counts = described.conventions.counts
     if described.from_zero or counts != "iterations":  # Others make runs that go on, or of any length.

@@ -22,6 +22,7 @@ from sstep_verify.errors import InputError
 
 @click.command("check")
 @click.argument("solver", required=False, metavar="[MODULE:OBJECT|PROGRAM.toml]")
+@click.argument("more", nargs=-1, type=click.UNPROCESSED, metavar="")
 @click.option(
     "--exec", "command_line", metavar="COMMAND", help="Arguments of a program, such as './solver {dir}'."
 )
@@ -60,7 +61,7 @@ from sstep_verify.errors import InputError
     help="Also report the error of s-step runs over that of s = 1: figures and a table, no verdict.",
 )  # fmt: skip
 @campaign_options("NAME-PROFILE", "Draw values and further s from N  [default: 0, the profile's own]")
-def command(solver, command_line, settings, **given):
+def command(solver, more, command_line, settings, **given):
     """Judge a solver of your own: a program of any language, or a Python object.
 
     \b
@@ -82,6 +83,13 @@ def command(solver, command_line, settings, **given):
         s_values = tuple(sorted({1, *s_values}))
     chosen = given["data"] or "", given["tasks"], given["kernels"]
     selection = Selection(given["ranks"], s_values, *chosen, block=given["block"] or 0)
+    if more:
+        from sstep_verify.adapters.program.tables import exec_option
+
+        raise InputError(
+            f"check takes one solver, and {len(more) + 1} words are given. A program's command is one "
+            f"text: {exec_option((solver, *more))}"
+        )
     described = solver_of(solver, command_line, settings)
     definition = profile_of(given["profile"], described, selection, command_again())
     if given["stability"]:

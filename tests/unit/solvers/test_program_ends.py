@@ -84,7 +84,10 @@ def test_a_large_problem_has_no_dense_array(tmp_path):
     [
         ("crash", r"crash: ended by signal 11 \(SIGSEGV\)"),
         ("three", "exit code 3; its last words: a bad thing"),
-        ("nothing", "left no log.bin or log.txt; it said nothing"),
+        (
+            "nothing",
+            'left no log.bin or log.txt; if it leaves its final alpha only, set writes = "final"; it said nothing',
+        ),
         ("short", "log.txt has 13 words, but there must be 14 numbers"),
         ("long", "log.bin has 120 bytes, but 14 float64 have 112"),
         ("huge", "of at most 120 bytes"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 
 import pytest
 from program_cases import GOOD, RESULT, leaving, request
@@ -14,6 +16,7 @@ from sstep_verify.adapters.program import (
     program_from,
     read_program,
 )
+from sstep_verify.adapters.program.tables import exec_option
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.declaration import Exchange
@@ -217,3 +220,36 @@ def test_a_campaign_file_fits_its_problems_to_the_program(tmp_path):
     assert (family.stream, family.seed, family.counts, family.start) == ("numpy-pcg64", 9, "epochs", 0)
     assert "step-replay" in family.checks
     assert not {"metamorphic-exact", "residual-gap"} & set(family.checks)
+
+
+@pytest.mark.parametrize(
+    ("command", "settings", "known"),
+    [
+        (("./x",), (), False),
+        (("./x", "{s}", "{H}"), ("writes=final",), False),
+        (("./x", "{dir}"), (), True),
+        (("./x", "{data}"), (), True),
+        (("./x",), ('environment={ D = "{dir}" }',), True),
+        (("./x", "{{dir}}"), (), False),
+        (("./x",), ("writes=final", "final.after=alpha:"), True),  # It may know its data itself.
+        (("./x",), ("writes=final", "final.file=a.txt"), False),
+    ],
+)
+def test_a_program_that_cannot_find_its_problem_is_refused(command, settings, known):
+    described = program_from(command, settings)
+    if known:
+        described.require_problem()
+        return
+    with pytest.raises(InputError) as raised:
+        described.require_problem()
+    (option,) = re.findall(r"--exec ('.*'|\S+), or as", str(raised.value))
+    (line,) = shlex.split(option)
+    assert shlex.split(line) == [*command, "{dir}"]
+
+
+@pytest.mark.parametrize(
+    "words", [("./x", "{dir}"), ("./a b", "it's", ""), ("mpiexec", "-n", "{np}", "$x")]
+)
+def test_the_option_of_a_command_is_taken_back_as_it_was(words):
+    name, line = shlex.split(exec_option(words))
+    assert (name, tuple(shlex.split(line))) == ("--exec", words)
