@@ -26,7 +26,7 @@ from sstep_verify.quantities import (
 )
 from sstep_verify.specification import LEFT_OUT, OFF
 
-ON_DIAGONAL = "m wrong on the diagonal alone"
+ON_DIAGONAL = "m faulty only on the diagonal"
 
 EVERY_ENTRY = "m in every entry of a block system"
 """Has one factor only, which says nothing."""
@@ -51,30 +51,30 @@ MEANINGS: dict[str, str] = {
     "off-diagonal-dropped": "block systems are solved by their diagonals",
     "write-back-lost": "new values are not stored in alpha",
     # Steps: parts of the correction, repeated coordinates, further draws.
-    "corrected-by-newest-increment-alone": "the correction holds the newest increment only",
+    "corrected-by-newest-increment-only": "the correction holds the newest increment only",
     "newest-increment-lost": "the correction lacks the newest increment",
-    "corrected-by-first-increment-alone": "the correction holds the first increment of the window only",
+    "corrected-by-first-increment-only": "the correction holds the first increment of the window only",
     "first-increment-lost": "the correction lacks the first increment of the window",
-    "last-step-alone-corrected": "the last step of a window is corrected, and no other",
+    "only-last-step-corrected": "the last step of a window is corrected, and no other",
     "last-step-uncorrected": "the last step of a window is not corrected",
-    "increments of coordinates of earlier windows not seen": (
+    "increments of coordinates of earlier windows left out": (
         "the correction lacks increments of coordinates that earlier windows drew"
     ),
-    "of own increments the first alone seen": (
+    "only the first own increment used": (
         "the correction holds the first of the coordinate's own increments only"
     ),
-    "first own increment not seen": "the correction lacks the first of the coordinate's own increments",
-    "of own increments the newest alone seen": (
+    "first own increment left out": "the correction lacks the first of the coordinate's own increments",
+    "only the newest own increment used": (
         "the correction holds the newest of the coordinate's own increments only"
     ),
     "omega of own increments left out": (
         "omega multiplies alpha of the window's start, without the coordinate's own increments"
     ),
-    "newest own increment not seen": "the correction lacks the newest of the coordinate's own increments",
-    "a coordinate drawn twice in a block solved for once": (
+    "newest own increment left out": "the correction lacks the newest of the coordinate's own increments",
+    "repeated coordinate solved for once": (
         "a coordinate that a block holds twice has one row in the block system"
     ),
-    "a of the window before": "products are formed from alpha of the window before",
+    "alpha of the window before": "products are formed from alpha of the window before",
     "kernel rows of the window before": "products are formed from the kernel rows of the window before",
     "kernel row of another coordinate": "products are formed from the kernel row of another coordinate",
     "small steps left out": "small increments are not made",
@@ -107,12 +107,12 @@ MEANINGS: dict[str, str] = {
     ON_DIAGONAL: "m on the diagonal of the block system is replaced by 1 or 0",
     # Other problems.
     "labels inside the kernel": "the kernel takes samples that are multiplied by their labels",
-    "labels inside the kernel and outside": "labels multiply the samples and the kernel entries",
-    "K in the place of Q": "kernel entries are not multiplied by labels",
+    "labels inside and outside the kernel": "labels multiply the samples and the kernel entries",
+    "K instead of Q": "kernel entries are not multiplied by labels",
     "omega doubled or halved": "omega is twice or half of 1/(2C)",
     "the other loss": "the loss is the other one of K-SVM-L1 and K-SVM-L2",
-    "a scaled by m": "alpha is m times the requested one",
-    "a scaled by 1/lambda": "alpha is 1/lambda times the requested one",
+    "alpha scaled by m": "alpha is m times the requested one",
+    "alpha scaled by 1/lambda": "alpha is 1/lambda times the requested one",
     "m taken as 1": "the diagonal holds 1 instead of m",
     "lambda taken as 1": "lambda is 1",
     "sigma doubled or halved": "sigma is twice or half the requested one",
@@ -178,10 +178,12 @@ USED: dict[tuple[str, str], tuple[str, str]] = {
     for quantity, p in (
         (PENALTY, "lambda"), ("lambda in the block system", "lambda"),
         ("lambda in the right-hand side", "lambda"), ("sigma", "sigma"), (UPPER, "C"),
+        (SAMPLES, "m"), (ON_DIAGONAL, "m"), ("m in the right-hand side", "m"),
     )
     for symbol, used in (
-        ("1/{0}^2", "1/{0}"), ("{0}", "{0}^2"), ("1/{0}", "1"), ("m", "m*{0}"), ("1/m", "{0}/m"),
+        ("1/{0}^2", "1/{0}"), ("{0}", "{0}^2"), ("m", "m*{0}"), ("1/m", "{0}/m"), ("1/{0}", "1"),
     )
+    if (p, used) not in (("m", "m*{0}"), ("m", "{0}/m"))
 }  # fmt: skip
 """What is used instead of a parameter, by what is multiplied and the factor in symbols."""
 

@@ -20,18 +20,18 @@ from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
 from sstep_verify.verdict import HintKind
 
 PARTIAL = (
-    Mutation("corrected-by-newest-increment-alone", earlier=(-1, None)),
+    Mutation("corrected-by-newest-increment-only", earlier=(-1, None)),
     Mutation("newest-increment-lost", earlier=(None, -1)),
-    Mutation("corrected-by-first-increment-alone", earlier=(None, 1)),
+    Mutation("corrected-by-first-increment-only", earlier=(None, 1)),
     Mutation("first-increment-lost", earlier=(1, None)),
-    Mutation("last-step-alone-corrected", corrected=(-1, None)),
+    Mutation("only-last-step-corrected", corrected=(-1, None)),
     Mutation("last-step-uncorrected", corrected=(None, -1)),
 )
 """The kernel correction of the s-step recurrence, made for a part of it."""
 
 SMALL = "small steps left out"
-OLD_A, OLD_ROWS = "a of the window before", "kernel rows of the window before"
-SOLVED_ONCE = "a coordinate drawn twice in a block solved for once"
+OLD_A, OLD_ROWS = "alpha of the window before", "kernel rows of the window before"
+SOLVED_ONCE = "repeated coordinate solved for once"
 
 OWN_OMEGA = Mutation("omega of own increments left out", omega_overlap=0)
 """The diagonal shift of K-SVM-L2 made for alpha of the window's start only."""
@@ -45,10 +45,10 @@ step only, as the defect of the same name in the catalogue.
 """
 
 SELDOM = (
-    Mutation("of own increments the first alone seen", repeats=(None, 1)),
-    Mutation("of own increments the newest alone seen", repeats=(-1, None)),
-    Mutation("first own increment not seen", repeats=(1, None)),
-    Mutation("newest own increment not seen", repeats=(None, -1)),
+    Mutation("only the first own increment used", repeats=(None, 1)),
+    Mutation("only the newest own increment used", repeats=(-1, None)),
+    Mutation("first own increment left out", repeats=(1, None)),
+    Mutation("newest own increment left out", repeats=(None, -1)),
     Mutation(OLD_A, late="A"),
     Mutation(OLD_ROWS, late="K"),
     Mutation(OLD_ROWS, late="Q"),

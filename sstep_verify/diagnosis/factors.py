@@ -41,13 +41,13 @@ ROW = DIAGONAL = BOTH + 1
 COUNT = M_EVERYWHERE + 1
 """Quantities and parts of which a factor is looked for."""
 
-CORRECTIONS, M_ON_DIAGONAL = "correction for all coordinates", "m wrong on the diagonal alone"
+CORRECTIONS, M_ON_DIAGONAL = "correction for all coordinates", "m faulty only on the diagonal"
 
-OF_DIAGONAL = M_ON_DIAGONAL, "m on the diagonal alone"
+OF_DIAGONAL = M_ON_DIAGONAL, "m on the diagonal only"
 ROWS = "kernel rows", "entries of kernel rows"
 ROWS_OR_ONE = (
     "kernel rows or the 1 of the gradient",
-    f"{ROWS[1]}, or 1/(1 + delta) in the place of the 1 of the gradient",
+    f"{ROWS[1]}, or 1/(1 + delta) instead of the 1 of the gradient",
 )
 """Names and words of factors that are none on a quantity alone."""
 

@@ -18,8 +18,8 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, PolynomialKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.problems.transforms import with_constant_feature
 
-BOTH, UNLABELLED = "labels inside the kernel and outside", "K in the place of Q"
-TIMES_M, OVER_LAMBDA = "a scaled by m", "a scaled by 1/lambda"
+BOTH, UNLABELLED = "labels inside and outside the kernel", "K instead of Q"
+TIMES_M, OVER_LAMBDA = "alpha scaled by m", "alpha scaled by 1/lambda"
 M_LOST, LAMBDA_LOST = "m taken as 1", "lambda taken as 1"
 OMEGA, OTHER_LOSS = "omega doubled or halved", "the other loss"
 SIGMA, DEGREE, OFFSET = "sigma doubled or halved", "degree off by one", "offset taken as 0"
@@ -112,7 +112,7 @@ def labels_inside(problem: Problem) -> Iterator[Other]:
 
 
 def labels_left_out(problem: Problem) -> Iterator[Other]:
-    """K in the place of Q."""
+    """K instead of Q."""
     if problem.loss.labelled and np.unique(problem.targets).size > 1:
         yield from changed(problem, (), UNLABELLED, targets=np.ones(problem.samples))
 

@@ -27,14 +27,14 @@ def in_symbols(problem: Problem, low: float, high: float, *, of_sigma: bool = Fa
 
 
 def _of_penalty(problem: Problem) -> list[tuple[str, Fraction]]:
-    """Powers of C or lambda, and products with m."""
+    """Powers of C or lambda and of m, and products of both."""
     p, value, m = problem.loss.symbol, Fraction(problem.loss.parameter), Fraction(problem.samples)
     powers = _powers(p, value)
     if problem.is_svm:  # omega is 1/(2C)
         omega = [(f"2*{p}", 2 * value), (f"1/(2*{p})", 1 / (2 * value)), (f"4*{p}^2", 4 * value**2)]
-        return [*powers, *omega, ("m", m), ("1/m", 1 / m)]
+        return [*powers, *omega, *_powers("m", m)]
     products = [(f"m*{p}", m * value), (f"1/(m*{p})", 1 / (m * value)), (f"{p}/m", value / m)]
-    return [*powers, *products, (f"m/{p}", m / value), ("m", m), ("1/m", 1 / m)]
+    return [*powers, *products, (f"m/{p}", m / value), *_powers("m", m)]
 
 
 def _of_sigma(problem: Problem) -> list[tuple[str, Fraction]]:

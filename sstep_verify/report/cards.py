@@ -107,7 +107,7 @@ def _equal(defect: dict[str, Any]) -> str:
 def _factors(defects: list[dict[str, Any]]) -> Iterator[Line]:
     """The factor of each defect that has one, with its name where there are several defects."""
     found = {
-        " together with ".join(one["names"]): f"{one['factor']:.12g}{_equal(one)}"
+        ", ".join(one["names"]): f"{one['factor']:.12g}{_equal(one)}"
         for one in defects
         if one.get("factor") is not None
     }

@@ -687,7 +687,7 @@ def cause(defects: tuple[Defect, ...], *, in_part: bool = False) -> str:
 def defect_in_words(defect: Defect) -> str:
     """What a defect, or both of a pair, is, and the name by which it is known."""
     meaning = ", and ".join(meaning_of(name, defect.factor, defect.symbol) for name in defect.names)
-    return f"{meaning} ({' together with '.join(defect.names)})"
+    return f"{meaning} ({', '.join(defect.names)})"
 
 
 def _with_part(defect: Defect) -> str:

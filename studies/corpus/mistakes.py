@@ -247,7 +247,7 @@ RARE = (
     # An increment of the same coordinate, and an earlier step's, is missing in the gradient.
     mistake("ThirdDrawMissed", "Drawn a third time, a coordinate's gradient has its first increment alone.",
         L2, "S-3.6", "S-3.5", acts="coordinate drawn a third time in the window",
-        named=("of own increments the first alone seen",),
+        named=("only the first own increment used",),
         correction=forgotten(lambda r, drawn, made: np.flatnonzero(drawn[:made] == drawn[r])[1:])),
     mistake("ReachesBack", "The correction reaches back 32 steps, however long the window.",
         L2, "S-3.5", acts=LATER, named=CORRECTION,

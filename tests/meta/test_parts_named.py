@@ -113,7 +113,7 @@ PLANTED = [
     (L1, LINEAR, 1, 8, "labels left out of the correction", svm(in_correction=ones, increments=ones)),
     (L2, RBF, 1, 8, "label left out of the correction", svm(in_correction=ones)),
     (L2, RBF, 1, 8, "labels of increments left out of the correction", svm(increments=ones)),
-    (L2, RBF, 1, 8, "increments of coordinates of earlier windows not seen", svm(forgets=True)),
+    (L2, RBF, 1, 8, "increments of coordinates of earlier windows left out", svm(forgets=True)),
     (L2, RBF, 1, 8, "kernel row of another coordinate", svm(row=newest_row)),
     (KRR, LINEAR, 3, 4, "diagonal of the block system" + OFF, ridge(diagonal(1.0 + 1e-9))),
     (KRR, LINEAR, 3, 1, "diagonal of the block system" + OFF, ridge(diagonal(1.0 + 1e-9))),
@@ -126,7 +126,7 @@ PLANTED = [
     (KRR, RBF, 4, 8, "lambda left out of the newest correction", ridge(newest=1.0)),
     (KRR, RBF, 4, 8, "lambda left out of the correction", ridge(correction=1.0)),
     (KRR, RBF, 1, 8, "stale-alpha", ridge(frozen=True)),
-    (KRR, LINEAR, 1, 8, "increments of coordinates of earlier windows not seen", ridge(forgets=True)),
+    (KRR, LINEAR, 1, 8, "increments of coordinates of earlier windows left out", ridge(forgets=True)),
 ]  # fmt: skip
 
 

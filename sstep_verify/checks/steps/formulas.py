@@ -36,7 +36,7 @@ ROW_ENTRIES = 1 << 18
 """Kernel entries of a window up to which the rows of its other coordinates are tried."""
 
 OTHER_ROW = "kernel row of another coordinate"
-EARLIER_WINDOWS = "increments of coordinates of earlier windows not seen"
+EARLIER_WINDOWS = "increments of coordinates of earlier windows left out"
 STALE_ALPHA = "stale-alpha"
 
 
