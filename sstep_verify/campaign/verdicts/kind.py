@@ -16,6 +16,7 @@ from sstep_verify.campaign.artefact.runs import bytes_of, exposing_nothing, refu
 from sstep_verify.campaign.cases import Range, limits, load_data, most_ranks, read_table, refuse_beyond
 from sstep_verify.campaign.headline import FINAL_ONLY, by_final_vectors
 from sstep_verify.campaign.model import Assembled, Definition, Finished, Kind, Plan, Prepared, State, Unit
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.summary import multiples_only, steps_decided, summarise
 from sstep_verify.campaign.verdicts.case import expected_cost, make_case, memory_of, require_cache
 from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
@@ -52,6 +53,12 @@ JUDGES = {
 index stream either, or makes no runs of any length; printed, rounded results; what communication on more
 than the fewest ranks may spoil. Those of shown need to see the weights that a program carries.
 """
+
+MEASURED = (
+    "data", "task", "kernel", "parameter", "block", "s", "iterations", "windows", "start", "stream", "seed",
+    "storage", "checks",
+)  # fmt: skip
+"""What problems, runs and checks of a family the measured power is said of."""
 
 
 def judged(what: str) -> set[str]:
@@ -257,7 +264,8 @@ class Verdicts(Kind):
             too_few={one.case.id: [*map(lacking, one.too_few)] for one in state.outcomes},
             state=state,
         )
-        summary = replace(summary, power="" if state.interrupted else _power(plan, verdicts))
+        power = "" if state.interrupted else power_of(definition, plan.only, verdicts)
+        summary = replace(summary, power=power)
         if not ORACLES[families[0].oracle].encloses:
             told = f"exact values evaluated by {families[0].oracle}, not enclosed"
             summary = replace(summary, sentence=f"{told}: {summary.sentence}")
@@ -302,15 +310,23 @@ def _code(units: list[Unit]) -> dict[str, str]:
     return found
 
 
-def _power(plan: Plan, verdicts: Sequence[Verdict]) -> str:
-    """What was measured of a campaign, if it was run whole, as it was measured, and a step was decided."""
-    cut = plan.definition.cut
-    asked = None if cut is None else cut.selection
-    other = asked is not None and bool(asked.s or asked.data or asked.tasks or asked.kernels or asked.block)
-    other = other or plan.definition.families[0].oracle != Family.oracle
-    if plan.only or other or not steps_decided(verdicts):
+def power_of(definition: Definition, only: str, verdicts: Sequence[Verdict]) -> str:
+    """What was measured of a campaign, if all its problems were judged, as measured, and a step decided."""
+    families: tuple[Family, ...] = definition.families
+    if only or families[0].oracle != Family.oracle or not steps_decided(verdicts):
         return ""
-    return power_statement(plan.definition.source)
+    said = power_statement(definition.source)
+    return said if said and _has_all_shipped(definition) else ""
+
+
+def _has_all_shipped(definition: Definition) -> bool:
+    """Whether all problems and runs of a shipped campaign are there, with the checks that judge them."""
+    made = [_measured_of(family) for family in definition.families]
+    return all(_measured_of(family) in made for family in read_definition(definition.source).families)
+
+
+def _measured_of(family: Family) -> list[object]:
+    return [getattr(family, name) for name in MEASURED]
 
 
 def _remarked(cases: Sequence[Case]) -> list[str]:
