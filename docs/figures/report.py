@@ -26,7 +26,7 @@ svg { --fail: #b3160f; --fail-wash: #fde3e1; --note: #0072b2; --on-note: #fff; }
   svg { --fail: #ff9d95; --fail-wash: #471a18; --note: #56a9e0; --on-note: #16181b; }
 }
 </style>"""
-LEFT, NAMES, RIGHT, LINE = 20, 124, 690, 19
+LEFT, NAMES, RIGHT, LINE = 40, 144, 710, 19
 """Left edge of names and of what they say, right edge, and height of a line."""
 
 
@@ -46,7 +46,7 @@ def shown(results: Results) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def drawing(results: Results) -> str:
-    """The screen, and a number at the right of each part."""
+    """The screen, and a number at the left of each part."""
     (_, (headline,)), *rows = shown(results)
     parts = [
         path(f"M{LEFT} 16h44v22h-44z", fill="var(--fail-wash)"),
@@ -70,12 +70,12 @@ def drawing(results: Results) -> str:
     height = down * width / across
     placed = f'<svg x="{LEFT}" y="{y - 8}" width="{width}" height="{height:.0f}" '
     parts += [picture.replace("<svg ", placed, 1).rstrip(), *_note(len(rows) + 2, y + 18)]
-    return document(RIGHT + 40, y + height + 4, [BOTH_MODES, FAIL, *parts])
+    return document(RIGHT + 12, y + height + 4, [BOTH_MODES, FAIL, *parts])
 
 
 def _note(number: int, y: float) -> Iterator[str]:
-    """A number in a disc, at the right."""
-    x = RIGHT + 20
+    """A number in a disc, at the left, where a narrow window shows it too."""
+    x = LEFT / 2
     yield path(f"M{x - 11} {y}a11 11 0 1 0 22 0a11 11 0 1 0 -22 0z", fill="var(--note)")
     yield text(x, y + 5, str(number), text_anchor="middle", font_weight="bold", font_size="13",
                fill="var(--on-note)")  # fmt: skip

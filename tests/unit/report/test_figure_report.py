@@ -40,5 +40,5 @@ def test_the_page_explains_each_number(report, results):
     rows = re.findall(r"^\| (\d[\d, ]*) \|", section, re.MULTILINE)
     explained = [number for row in rows for number in row.split(", ")]
     texts = read(report.FIGURE.read_text("utf-8")).texts
-    assert explained == [words for words, x, *_ in texts if x > report.RIGHT]
+    assert explained == [words for words, x, *_ in texts if x < report.LEFT]
     assert len(explained) == len(report.shown(results)) + 1
