@@ -33,7 +33,7 @@ class Columns(ABC):
         self._capacity = max(1, CACHED_NUMBERS // max(1, samples))
         self._cache: OrderedDict[int, Vector] = OrderedDict()
         self._matrix: Any = None
-        self._labelled: tuple[tuple[int, ...], Labelled] | None = None
+        self._labelled: tuple[list[Any], Labelled] | None = None
 
     @abstractmethod
     def values(self, i: int, count: int) -> Sequence[Scalar]:
@@ -82,13 +82,15 @@ class Columns(ABC):
         InvalidInputError
             If the labels are not m values, each -1 or +1.
         """
-        signs = tuple(1 if y == 1 else -1 if y == -1 else 0 for y in labels)
+        given = list(labels)
+        if self._labelled is not None and self._labelled[0] == given:
+            return self._labelled[1]
+        signs = tuple(1 if y == 1 else -1 if y == -1 else 0 for y in given)
         if len(signs) != self.samples or 0 in signs:
             raise InvalidInputError(
-                f"labels must be {self.samples} values, each -1 or +1; got {list(labels)!r:.80}"
+                f"labels must be {self.samples} values, each -1 or +1; got {given!r:.80}"
             )
-        if self._labelled is None or self._labelled[0] != signs:
-            self._labelled = (signs, Labelled(self, signs))
+        self._labelled = (given, Labelled(self, signs))
         return self._labelled[1]
 
     def _make(self, i: int) -> Vector:

@@ -23,11 +23,11 @@ from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.oracle.balls.exact_kernel import magnitude_interval, upward
-from sstep_verify.oracle.window_ends import Ends, begun_window, float_steps
+from sstep_verify.oracle.window_ends import Ends, float_steps
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import RidgeSteps, SvmSteps
 from sstep_verify.recurrence.mutants import run_mutants
-from sstep_verify.recurrence.mutation import LocalWindow, Mutation
+from sstep_verify.recurrence.mutation import LocalWindow, Mutation, local_window, weighted_by
 from sstep_verify.recurrence.steps import Solve, finisher_of
 
 
@@ -99,12 +99,18 @@ def enclosed_trajectory(
     wanted = set(at)
     states = {0: alpha.copy()} if 0 in wanted else {}
     make = _svm_step if problem.is_svm else _ridge_step
+    targets, signed = arithmetic.vector(problem.targets), problem.loss.labelled
+    # A step moves a few coordinates: what kernel rows multiply follows them.
+    weighted = weighted_by(arithmetic, targets, alpha, signed)
     log, errors = [], []
-    for iteration, block in enumerate(draws, 1):
-        window = begun_window(problem, kernel, alpha, block[None])
+    for iteration, block in enumerate(draws.tolist(), 1):
+        window = local_window(arithmetic, kernel, targets, alpha, [block], signed=signed, weighted=weighted)
         end, log_of_step, error = make(problem, kernel, window, alpha)
-        for coordinate, value in zip(window.coordinates, end, strict=True):
-            alpha[coordinate] = value.mid()
+        with arithmetic.working():
+            for coordinate, value in zip(window.coordinates, end, strict=True):
+                alpha[coordinate] = value.mid()
+                if signed:
+                    weighted[coordinate] = targets[coordinate] * alpha[coordinate]
         log += log_of_step
         errors.append(error)
         if iteration in wanted:

@@ -274,16 +274,19 @@ def local_window(
     blocks: Sequence[Sequence[int]],
     *,
     signed: bool,
+    weighted: Vector | None = None,
 ) -> LocalWindow:
     """Restrict a window to the coordinates that it draws, s blocks of b.
 
     Arithmetic and kernel are objects of `sstep_reference`; targets (labels) and the dual vector at the
-    window's start have m numbers; `signed` as of a `LocalWindow`.
+    window's start have m numbers; `signed` as of a `LocalWindow`. `weighted` is what `weighted_by` makes of
+    these, for who has it already.
     """
     coordinates = list(dict.fromkeys(int(i) for block in blocks for i in block))
     place = {coordinate: position for position, coordinate in enumerate(coordinates)}
     with arithmetic.working():
-        weighted = weighted_by(arithmetic, targets, alpha, signed)
+        if weighted is None:
+            weighted = weighted_by(arithmetic, targets, alpha, signed)
         gram, stale = [], []
         for i in coordinates:  # one column at a time: a panel of thousands would not fit in memory
             column = kernel.column(i)

@@ -10,7 +10,9 @@ from sstep_reference import exact_fraction
 from sstep_reference.arithmetic import Balls, Rational
 
 from sstep_verify import quantities
+from sstep_verify.oracle.balls.block_solve import TARGET
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.window_ends import Ends, begun_window
 from sstep_verify.problems import Hinge, PolynomialKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.recurrence.mutation import NONE, Mutation, off_by
@@ -57,6 +59,18 @@ def _ends(problem: Problem, arithmetic, draws: np.ndarray, mutations) -> tuple[l
     begin = np.arange(problem.samples) / 32
     ends = Ends(problem, kernel, begun_window(problem, kernel, arithmetic.vector(begin), draws))
     return [list(ends(mutation)) for mutation in mutations], ends
+
+
+@pytest.mark.parametrize(("task", "block"), [("svm-l1", 1), ("svm-l2", 1), ("krr", 1), ("krr", 13)])
+def test_a_step_of_an_enclosed_trajectory_is_off_by_no_more_than_rounding_to_its_bits(task, block):
+    problem, generator = _problem(task, 3), np.random.Generator(np.random.PCG64(2))
+    draws = np.array([generator.permutation(problem.samples)[:block] for _ in range(20)])
+    made = Oracle(problem).enclosed(problem, np.zeros(problem.samples), draws, [20])
+    assert made.bits == BITS
+    assert made.errors.shape == (20,)
+    assert (made.errors <= 2.0 ** -(BITS * TARGET - 8)).all()
+    if block == 1:  # Nothing is refined.
+        assert (made.errors <= 2.0 ** -(BITS - 12)).all()
 
 
 @pytest.mark.parametrize(("task", "block", "steps"), list(WIDEST))
