@@ -1,7 +1,8 @@
 """Solvers that are wrong in one state, size or parameter only are refused by profile ci.
 
 One solver, correct where nothing is wrong with it; each defect acts only in some transitions between the
-limits of the box, some windows, or some residues of m, n or b, or for some parameters.
+limits of the box, some windows, or some residues of m, n or b, or for some parameters. More of them, of a
+second solver, are listed in ``state_mistakes.py``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from state_mistakes import MISTAKES, refusing, solver_of
 
 from sstep_verify import CallableSolver, Declaration, verify
 
@@ -124,3 +126,21 @@ def test_what_is_wrong_in_one_state_is_refused(wrong):
 )
 def test_without_a_defect_the_solver_passes(task, kernel):
     assert verify(_solver(""), "ci", tasks=[task], kernels=[kernel]).passed
+
+
+@pytest.mark.usefixtures("unexplained")
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        pytest.param(one, id=one.name, marks=[pytest.mark.nightly] * (place % 32 != 0))
+        for place, one in enumerate(MISTAKES)
+    ],
+)
+def test_a_mistake_in_one_state_is_refused(mistake):
+    assert refusing(mistake)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("task", ["svm-l1", "svm-l2", "krr"])
+def test_without_a_mistake_the_second_solver_passes(task):
+    assert verify(solver_of("correct", {}), "ci", tasks=[task]).passed
