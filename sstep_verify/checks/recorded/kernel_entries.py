@@ -88,7 +88,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         defects=defects,
         hints=found.hints if found else (),
         diagnosed=found is not None,
-        coverage=Coverage("kernel entry", executed, planned),
+        coverage=Coverage("kernel value", executed, planned),
     )
 
 

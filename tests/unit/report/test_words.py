@@ -5,6 +5,7 @@ A change of words is seen here and nowhere else: ``python tests/unit/report/test
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from dataclasses import replace
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from sstep_verify import checks
 from sstep_verify.checks.contract import ITEMS as CONTRACT_ITEMS
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.report import words
@@ -350,3 +352,15 @@ def test_no_sentence_is_longer_than_thirty_words(name):
 
 if __name__ == "__main__":
     GOLDEN.write_text(text(), "utf-8")
+
+
+def test_an_s_makes_a_plural_of_every_unit_that_is_counted():
+    """Such as `counted` needs it, of the units of a coverage in the source of the checks."""
+    found = [
+        node.args[0].value
+        for path in Path(checks.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Coverage" and node.args
+    ]
+    assert len(found) > 5
+    assert not [unit for unit in found if re.search("(?:[^aeiou]y|s|x|ch)$", unit)]
