@@ -8,7 +8,7 @@ whose intervals meet in all wrong steps explains them.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,13 @@ NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
 
 CURVATURE, KERNEL, PENALTY = map(NAMES.index, (quantities.CURVATURE, quantities.KERNEL, quantities.PENALTY))
 
-BOTH = len(NAMES)
+# NumPy's integers: of a constant of Python compiled code has a copy for each.
+_numbers: Any = np.arange(len(NAMES), len(NAMES) + 10)
+
+BOTH = _numbers[0]
 """Number of the corrections for other coordinates and for the same one, taken together."""
 
-ROW = DIAGONAL = BOTH + 1
+ROW = DIAGONAL = _numbers[1]
 """One number with two names, as a run is of one task only.
 
 `ROW`, K-SVM: the entries of the kernel row, in the product and in the curvature (K-RR: `PENALTY`).
@@ -35,7 +38,7 @@ ROW = DIAGONAL = BOTH + 1
 (
     UPPER_END, SHIFT_IN_CURVATURE, ENTRY_IN_CURVATURE, SYSTEM_DIAGONAL, SYSTEM_LAMBDA, SIDE_LAMBDA, SIDE_M,
     M_EVERYWHERE,
-) = range(ROW + 1, ROW + 9)  # fmt: skip
+) = _numbers[2:]  # fmt: skip
 """Numbers of the parts of a step that `PARTS` names."""
 
 COUNT = M_EVERYWHERE + 1

@@ -18,7 +18,9 @@ NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
 (
     STALE, CURVATURE, KERNEL, SAME, OVERLAP, OMEGA, LABELS, UPPER, LOWER, SAMPLES, PENALTY, OFF_DIAGONAL,
     WRITE_BACK, BOUNDARY, TAIL, STREAM,
-) = range(len(NAMES))  # fmt: skip
+) = np.arange(len(NAMES))  # fmt: skip
+# NumPy's integers: of each constant integer of Python, compiled code has a copy of every function that it
+# is given to.
 
 STATES = ("low", "free", "high")
 """Where a value lies: on the lower limit of the box, between the two, on the upper one."""
@@ -32,9 +34,9 @@ A loss without an upper limit makes no step from or to it.
 EVENTS = ("free", "clip low", "clip high", "repeated", "thrice or more", "tail", *TRANSITIONS)
 """Events by number: what the judge's own step did, and what the stream holds."""
 
-FREE, CLIP_LOW, CLIP_HIGH, REPEATED, THRICE, TAIL_STEP, FIRST_TRANSITION = range(7)
+FREE, CLIP_LOW, CLIP_HIGH, REPEATED, THRICE, TAIL_STEP, FIRST_TRANSITION = np.arange(7)
 
-LOW_STATE, FREE_STATE, HIGH_STATE = range(len(STATES))
+LOW_STATE, FREE_STATE, HIGH_STATE = np.arange(len(STATES))
 
 
 class Tally(NamedTuple):
