@@ -169,6 +169,8 @@ class Balls(Arithmetic):
         """Vector of balls; a BallVector is copied."""
         if isinstance(values, BallVector):
             return values.copy()
+        if isinstance(values, np.ndarray) and values.dtype == np.float64 and np.isfinite(values).all():
+            return BallVector(column=flint.arb_mat(len(values), 1, values.tolist()))
         entries = list(_plain(values))
         if set(map(type, entries)) != {flint.arb}:  # Most are, and need no look at each.
             entries = [self.number(x) for x in entries]

@@ -59,7 +59,10 @@ def step_error(
     arithmetic, drawn = cast(Any, kernel.arithmetic), draws.tolist()
     vector = arithmetic.vector(after)
     if problem.is_svm:
-        exact = classical_run(problem, kernel, arithmetic.vector(before), [drawn])
+        start = vector.copy()
+        for i in drawn:
+            start[i] = arithmetic.number(float(before[i]))
+        exact = classical_run(problem, kernel, start, [drawn])
         return distances(arithmetic, [vector[i] for i in drawn], [exact[i] for i in drawn])
     columns, targets = kernel.columns(drawn), arithmetic.vector(problem.targets[draws])
     with arithmetic.working():
