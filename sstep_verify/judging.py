@@ -38,7 +38,8 @@ def judge(
 ) -> list[Verdict]:
     """Check a solver on one problem and return the verdicts.
 
-    The solver runs in this process, only as often as the checks need, and nothing is written to disk.
+    The solver runs in this process, only as often as the checks need, and nothing is written to disk. What
+    costs most to compute about the problem is kept for the next call on the same object.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: 
     from sstep_verify.checks.registry import APART, verdicts_of, with_draws
     from sstep_verify.checks.shared.case import merge_requests
     from sstep_verify.checks.together import observed, related, settled
-    from sstep_verify.oracle.choice import oracle_named
+    from sstep_verify.oracle.choice import oracle_of_calls
     from sstep_verify.runs import make_run
 
     def runs_of(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Trajectory]:
@@ -140,20 +141,22 @@ def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: 
             for key, request in merge_requests(requests).items()
         }
 
-    oracle = oracle_named(case.oracle, case.problem)
-    runs = runs_of(check.runs(case) for check in (first, *others))
-    drawn = with_draws(case, runs.values())
-    if drawn is None:
-        raise InputError(f"{case.declaration.name}: {APART}")
-    case, verdicts = drawn, verdicts_of(first, drawn, runs, oracle)
-    if not _ended(runs, verdicts) and (later := runs_of(check.continued(case, runs) for check in others)):
-        runs |= later
-        verdicts = verdicts_of(first, case, runs, oracle)
-    if _ended(runs, verdicts):
-        return verdicts
-    for check in others:
-        verdicts += verdicts_of(check, case, runs, oracle) or [_nothing_judged(check, case)]
-    return observed(case, settled(case, related(verdicts, verdicts)), runs)
+    with oracle_of_calls(case.oracle, case.problem) as oracle:
+        runs = runs_of(check.runs(case) for check in (first, *others))
+        drawn = with_draws(case, runs.values())
+        if drawn is None:
+            raise InputError(f"{case.declaration.name}: {APART}")
+        case, verdicts = drawn, verdicts_of(first, drawn, runs, oracle)
+        if not _ended(runs, verdicts) and (
+            later := runs_of(check.continued(case, runs) for check in others)
+        ):
+            runs |= later
+            verdicts = verdicts_of(first, case, runs, oracle)
+        if _ended(runs, verdicts):
+            return verdicts
+        for check in others:
+            verdicts += verdicts_of(check, case, runs, oracle) or [_nothing_judged(check, case)]
+        return observed(case, settled(case, related(verdicts, verdicts)), runs)
 
 
 def _ended(runs: Mapping[str, Trajectory], verdicts: Sequence[Verdict]) -> bool:

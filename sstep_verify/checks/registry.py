@@ -104,6 +104,7 @@ def verdicts_of(
     found = _judge_held_problem(check, case, trajectories, oracle)
     verdicts = [_noted_if_evaluated(check, oracle, verdict) for verdict in found]
     if left := restore():
+        oracle.forget()
         return [_inconclusive(_noted(verdict, left)) for verdict in verdicts]
     return [_allowing_for_arithmetic(check, case, trajectories, oracle, verdict) for verdict in verdicts]
 

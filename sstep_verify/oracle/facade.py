@@ -5,7 +5,7 @@ It computes with balls of Arb; that of `evaluated` answers the same from mpmath.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -34,6 +34,8 @@ FIRST_BITS = 192
 MOST_BITS = 6144
 """Precision at which a replay that is still too wide is given up: INCONCLUSIVE."""
 
+KERNEL, ROWS = "kernel", "judge's rows"
+"""First of what exact kernels, and kernel rows of the judge of steps, are kept by."""
 
 Made = TypeVar("Made")
 
@@ -60,12 +62,13 @@ class Oracle:
     def __init__(self, problem: Problem):
         self._problem = problem
         self._kept: dict[Hashable, Any] = {}
+        self._before: dict[Hashable, Any] = {}
         self._owned: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def kept(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` returns, made once for all cases that share data and kernel."""
         if key not in self._kept:
-            self._kept[key] = make()
+            self._kept[key] = self._before.pop(key) if key in self._before else make()
         return self._kept[key]
 
     def kept_of(self, owner: object, make: Callable[[], Made]) -> Made:
@@ -73,6 +76,21 @@ class Oracle:
         if owner not in self._owned:
             self._owned[owner] = make()
         return self._owned[owner]
+
+    def passed_on(self, kinds: Iterable[str]) -> dict[Hashable, Any]:
+        """What was asked for by keys that begin with one of some words, for the next oracle."""
+        wanted = {*kinds}
+        keyed = ((key, made) for key, made in self._kept.items() if isinstance(key, tuple))
+        return {key: made for key, made in keyed if key[0] in wanted}
+
+    def take_over(self, made: Mapping[Hashable, Any]) -> None:
+        """Have at hand what an oracle of the same name and problem passed on."""
+        self._before |= made
+
+    def forget(self) -> None:
+        """Keep nothing of what was made."""
+        self._kept.clear()
+        self._before.clear()
 
     def of(self, problem: Problem) -> Oracle:
         """An oracle of the same kind about another problem."""
@@ -84,7 +102,7 @@ class Oracle:
 
     def kernel(self, bits: int) -> Kernel:
         """The exact kernel over numbers of some precision, made once."""
-        return self.kept(("kernel", bits), lambda: exact_kernel(self._problem, self.arithmetic(bits)))
+        return self.kept((KERNEL, bits), lambda: exact_kernel(self._problem, self.arithmetic(bits)))
 
     @np.errstate(over="ignore", invalid="ignore")  # effects and errors beyond float64 are infinite
     def replay(
