@@ -23,7 +23,7 @@ from sstep_verify.rounding.arithmetic import (
     rounded_up,
     smallest_subnormal,
 )
-from sstep_verify.rounding.samples import absolute_products, sample_sizes
+from sstep_verify.rounding.samples import Samples, absolute_products, sample_sizes
 
 ENTRIES_AT_ONCE = 1 << 18
 """Kernel entries held at once: what the caches of a processor hold of the arrays made of them."""
@@ -63,14 +63,14 @@ class FactoredProducts:
 
 
 def factored_products(
-    problem: Problem, declaration: Declaration, rows: np.ndarray
+    problem: Problem, declaration: Declaration, rows: np.ndarray, data: Samples
 ) -> FactoredProducts | None:
-    """Products formed from the samples; None unless kernel and declaration allow that."""
+    """Products formed from the samples, shape (m, n); None unless kernel and declaration allow that."""
     if not may_factor(problem, declaration):
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        sizes = rounded_up(absolute_products(problem.data, rows), problem.features + 16)
-        lengths, heights = sample_sizes(problem.data)
+        sizes = rounded_up(absolute_products(data, rows), problem.features + 16)
+        lengths, heights = sample_sizes(data)
         return FactoredProducts(sizes, lengths[rows] * OUTWARD, heights, problem.features)
 
 

@@ -49,7 +49,8 @@ def squared_norms(data: Samples) -> np.ndarray:
     """Squared norms of the samples, shape (m,)."""
     if isinstance(data, np.ndarray):
         return np.einsum("ij,ij->i", data, data)
-    return np.asarray((data * data).sum(axis=1)).ravel()
+    squares = sp.csr_array((data.data * data.data, data.indices, data.indptr), shape=data.shape)
+    return squares @ np.ones(data.shape[1])
 
 
 def squared_distances(data: Samples, rows: np.ndarray) -> np.ndarray:

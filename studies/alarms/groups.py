@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from sstep_reference.errors import InvalidInputError
@@ -20,9 +21,10 @@ from sstep_verify.checks import contract, metamorphic_exact, registry, step_repl
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.checks.steps.rows import entries_key, kept_entries
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import norm
+from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.rows import KernelEntries
 from sstep_verify.runs import make_run
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.scenarios.scenario import Scenario
@@ -120,14 +122,13 @@ def parts_of_bound(case: Case, run: Trajectory) -> dict[str, float]:
     whole, solver = size(judge), size(StepJudge(case, oracle, judge=False))
     if not 0.0 < solver <= whole < np.inf:  # an exact step decides no clip: its bound is another one
         return {}
-    exact = Oracle(case.problem)
-    entries = kept_entries(oracle, case.problem, case.declaration, judge.rows.columns)
-    nothing = np.zeros_like(entries.values)
-    exact.kept(
-        entries_key(case.declaration, judge.rows.columns),
-        lambda: replace(entries, judge_error=nothing, solver_error=nothing),
-    )
-    sums = size(StepJudge(case, exact, judge=False))
+
+    def errorless(*arguments: Any) -> KernelEntries:
+        entries = kernel_entries(*arguments)
+        nothing = np.zeros_like(entries.values)
+        return replace(entries, judge_error=nothing, solver_error=nothing)
+
+    sums = size(StepJudge(case, oracle, judge=False, form=errorless))
     return {
         "the judge's own step": 1.0 - solver / whole,
         "the solver's kernel entries": (solver - sums) / whole,

@@ -41,7 +41,7 @@ NO_BOUNDS = {
         "inner_products", "absolute_products", "sharing", "sample_sizes", "squared_norms", "squared_distances",
     },
     "rounding.right_hand_side": {"CarriedTerms.at"},
-    "rounding.kernel.entries": {"entries_of"},
+    "rounding.kernel.entries": {"entries_of", "rows_at_once", "stays_small"},
     "rounding.block.energy": {"without_kernel"},
     "rounding.block.repeats": {"Repeats.summed", "last_draws", "most_often", "redrawn", "repeats_of"},
     "bounds.box": {"stays_within"},

@@ -40,7 +40,7 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, kept, ta
     i, logged = drawn[0], stretch.log[step, 0]
     slot = rows.slot[i]
     row, repeats, moved, value = rows.table[slot, ENTRIES], state.drawn[i], state.moved[i], state.alpha[i]
-    of_row = row_sums(rows, slot, state)
+    of_row = row_sums(rows, slot, state, progress.reach)
     product, stale = state.signs[i] * of_row.product, state.signs[i] * of_row.stale
     linear = state.linear[i]
     slope = product - linear + shift * value

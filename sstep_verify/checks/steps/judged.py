@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,11 +17,13 @@ from sstep_verify.checks.steps.effects import effects_of
 from sstep_verify.checks.steps.kept import UNCLIPPED, Kept, Passed, Stretch
 from sstep_verify.checks.steps.loop import State, judge_steps, state_of
 from sstep_verify.checks.steps.residual import block_of
-from sstep_verify.checks.steps.rows import JudgeRows
+from sstep_verify.checks.steps.rows import Form, JudgeRows
 from sstep_verify.checks.steps.tally import Tally, empty_tally
 from sstep_verify.checks.steps.tested import Tested, note_clipped_steps, note_solved_steps
-from sstep_verify.oracle.facade import Oracle
+from sstep_verify.oracle.facade import ROWS, Oracle
+from sstep_verify.problems import Problem
 from sstep_verify.rounding.block.repeats import last_draws
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
 
 STRETCH = 1 << 12
@@ -100,18 +102,20 @@ class StepJudge:
         Keeps kernel entries for all cases that share them.
     judge : bool
         Whether the judge's own float64 errors are part of the bounds; False to compare with exact steps.
+    form : Form, optional
+        What forms kernel rows with bounds on their errors; `kernel_entries` if absent.
     """
 
-    def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True):
-        self.case, self.oracle, self._judge = case, oracle, judge
+    def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True, form: Form | None = None):
+        self.case, self.oracle, self._judge, self._form = case, oracle, judge, form
         self._block, self._effects = block_of(case.stream.block), effects_of(case.stream.block)
         self._kept = Kept.room(1, case.stream.block, of_svm=case.problem.is_svm)
-        self.rows = JudgeRows(case, oracle, judge=judge)
+        self.rows = JudgeRows(case, oracle, judge=judge, form=form or kernel_entries, first=case.initial)
 
     @cached_property
     def exact(self) -> StepJudge:
         """The judge whose bounds are the solver's share alone, for exact steps."""
-        return StepJudge(self.case, self.oracle, judge=False)
+        return StepJudge(self.case, self.oracle, judge=False, form=self._form)
 
     def run(self, trajectory: Trajectory) -> JudgedRun:
         """Judge the steps of a run that has a log."""
@@ -193,7 +197,29 @@ class StepJudge:
         """The run's own a before a step, shape (m,)."""
         state, _ = self._beginning(trajectory)
         self._skip(trajectory, state, 0, iteration)
-        return state.alpha
+        alpha = np.array(trajectory.alphas[0], dtype=np.float64)
+        alpha[self.rows.columns] = state.alpha
+        return alpha
+
+    def step_error(
+        self, before: np.ndarray, after: np.ndarray, drawn: np.ndarray, bits: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Enclose what is wrong about one stored step, with so many bits: see `Oracle.step_error`.
+
+        A step of a K-SVM is the same among the samples alone that alpha reaches.
+        """
+        problem, rows = self.case.problem, self.rows
+        if not problem.is_svm or 2 * rows.columns.size > problem.samples:
+            return self.oracle.step_error(problem, before, after, drawn, bits)
+        part, oracle = self.oracle.kept((ROWS, "exact", rows.digest), self._part)
+        some = rows.columns
+        return oracle.step_error(part, before[some], after[some], rows.place[drawn], bits)
+
+    def _part(self) -> tuple[Problem, Oracle]:
+        """The problem of those samples, with its oracle."""
+        problem, some = self.case.problem, self.rows.columns
+        part = replace(problem, data=problem.data[some], targets=problem.targets[some])
+        return part, self.oracle.of(part)
 
     def constants(self, width: int) -> ClipConstants | SolveConstants:
         """What the bounds of all steps of windows of s are made from."""
@@ -220,8 +246,8 @@ class StepJudge:
     def _beginning(self, trajectory: Trajectory) -> tuple[State, WeightsDrift | None]:
         """The state before the first step, and the drift of weights that are carried beside it."""
         case, alpha = self.case, np.array(trajectory.alphas[0], dtype=np.float64)
-        kept = case.formulas.weights is None
-        state = state_of(case.problem, alpha, case.stream.block, keeps=kept)
+        kept, self.rows = case.formulas.weights is None, self.rows.holding(alpha)
+        state = state_of(case.problem, self.rows.columns, alpha, case.stream.block, keeps=kept)
         if kept:
             return state, None
         return state, WeightsDrift(case.problem, case.formulas, alpha, trajectory.start, trajectory.s)
@@ -230,6 +256,7 @@ class StepJudge:
         """Take the log's word for some steps."""
         for first in range(begin, end, 1 << 16):
             draws, log = self.logged(trajectory, first, min(first + (1 << 16), end))
+            draws = self.rows.place[draws]
             sizes = np.where(np.isfinite(log), np.abs(log), 0.0)
             np.maximum.at(state.largest, draws.ravel(), sizes.ravel())
             # Of a repeated coordinate the last value stays.
@@ -271,6 +298,7 @@ class StepJudge:
         case, width, constants = self.case, trajectory.s, self.constants(trajectory.s)
         draws, log = self.logged(trajectory, begin, end)
         errors = np.zeros(end - begin) if drift is None else drift.along(draws, log)
+        draws = self.rows.place[draws]
         most = STRETCH if self.rows.whole else min(STRETCH, self.rows.most)
         step = max(most // (width * case.stream.block), 1) * width
         for first in range(0, end - begin, step):

@@ -18,7 +18,7 @@ class Stretch(NamedTuple):
     Parameters
     ----------
     draws : ndarray of int64, shape (steps, b)
-        Coordinates drawn.
+        Coordinates drawn, by their places in `JudgeRows.columns`.
     log : ndarray, shape (steps, b)
         The values they were left with.
     width : int

@@ -72,6 +72,8 @@ class Progress(NamedTuple):
         Steps made, and the most often that a coordinate was drawn.
     moves : bool
         Whether one of them moved.
+    reach : int
+        Leading entries of a beyond which all have been 0 since the run began.
     """
 
     support: int
@@ -79,12 +81,20 @@ class Progress(NamedTuple):
     steps: int
     most: int
     moves: bool
+    reach: int
 
 
-def state_of(problem: Problem, alpha: np.ndarray, block: int, *, keeps: bool = True) -> State:
-    """The state before the first step of b coordinates from a, shape (m,), which it holds."""
+def state_of(
+    problem: Problem, columns: np.ndarray, alpha: np.ndarray, block: int, *, keeps: bool = True
+) -> State:
+    """The state before the first step of b coordinates from a, of which it has those of some columns only.
+
+    Those left out are 0 all the time; m in the shapes of its arrays counts the others.
+    """
+    alpha = np.array(alpha[columns], dtype=np.float64)
     signs, linear = (
-        np.ascontiguousarray(values, dtype=np.float64) for values in (problem.signs, problem.linear)
+        np.ascontiguousarray(values[columns], dtype=np.float64)
+        for values in (problem.signs, problem.linear)
     )
     signed = signs * alpha if problem.is_svm else alpha
     error, first = np.zeros((2, alpha.size))
@@ -124,10 +134,11 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, kept, tally):
         Out: distances, bounds and events.
     """
     steps, held = stretch.draws.shape[0], nonzero(state.alpha)
+    reach = max(reached(state.largest, state.alpha), rows.least)
     for begin in range(0, steps, stretch.width):
         end = min(begin + stretch.width, steps)
         tail = stretch.closing and end - begin < stretch.width
-        progress = Progress(held, held, 0, 0, False)
+        progress = Progress(held, held, 0, 0, False, reach)
         for step in range(begin, end):
             begin_step(state, stretch.draws[step], tally, stretch.first + step, tail)
             if clip is None:
@@ -136,7 +147,7 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, kept, tally):
             else:
                 judge_clipped_step(rows, state, stretch, step, clip, progress, kept, tally)
             progress = follow_step(state, sums, stretch, step, progress, block)
-        held = progress.held
+        held, reach = progress.held, progress.reach
         end_window(state, stretch.draws[begin:end])
 
 
@@ -162,9 +173,10 @@ def begin_step(state, drawn, tally, iteration, tail):
 def follow_step(state, sums, stretch, step, progress, block):
     """Take the log's word for a step: a after it, and what the window did with it."""
     drawn, logged = stretch.draws[step], stretch.log[step]
-    held, most, moves = progress.held, progress.most, progress.moves
+    held, most, moves, reach = progress.held, progress.most, progress.moves, progress.reach
     for place in range(drawn.size):
         i, value, times = drawn[place], logged[place], block.times[place]
+        reach = max(reach, i + 1)
         if block.final[place] != place:  # The last draw has the value that all of them left.
             state.last[place], state.step[place] = i, 0.0
             continue
@@ -185,7 +197,7 @@ def follow_step(state, sums, stretch, step, progress, block):
         state.increment_error[i] += error
         state.bounded[i] += size + error
         state.last[place], state.step[place] = i, increment
-    return Progress(progress.support, held, progress.steps + 1, most, moves)
+    return Progress(progress.support, held, progress.steps + 1, most, moves, reach)
 
 
 @compiled_borrowing
@@ -210,3 +222,12 @@ def nonzero(vector):
     for value in vector:
         count += int(value != 0.0)
     return count
+
+
+@compiled_borrowing
+def reached(largest, alpha):
+    """Leading entries up to the last one of either vector that is not 0, or no number."""
+    for place in range(alpha.size, 0, -1):
+        if largest[place - 1] != 0.0 or alpha[place - 1] != 0.0:
+            return place
+    return 0

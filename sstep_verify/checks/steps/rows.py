@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,16 +14,15 @@ from sstep_verify.bounds.step.residual import ridge_errors
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.kept import AT_START, BEFORE, OF_BOUNDARY, OLD_PRODUCT, OWN_ENTRY, PRODUCT
 from sstep_verify.compiled import compiled_borrowing, compiled_sums
-from sstep_verify.declaration import Declaration
-from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import raise_smallest
-from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.rounding.rows import ENTRIES_AT_ONCE, largest_sample_sizes, may_factor
+from sstep_verify.oracle.facade import ROWS, Oracle
+from sstep_verify.rounding.arithmetic import raise_smallest, smallest_subnormal
+from sstep_verify.rounding.kernel.entries import kernel_entries, rows_at_once, stays_small
+from sstep_verify.rounding.rows import KernelEntries, largest_sample_sizes, may_factor
+from sstep_verify.rounding.samples import Samples
 from sstep_verify.rounding.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
 
 WHOLE_WORDS = 1 << 25
-"""Entries of the rows that a case draws, up to which these are formed once: seven arrays of 256 MiB."""
+"""Entries of the rows that a case draws, up to which these are formed once: three arrays of 256 MiB."""
 
 STRETCH_WORDS = 1 << 22
 """Kernel entries of the rows of a stretch, where the matrix is larger than that."""
@@ -45,103 +45,141 @@ class Rows(NamedTuple):
         one, over lambda (K-RR; else empty).
     slot : ndarray of int64, shape (m,)
         Row of each coordinate.
+    least : int
+        Leading entries of a row that every product takes, whatever alpha is there.
     """
 
     table: np.ndarray
     largest: np.ndarray
     judge_error: np.ndarray
     slot: np.ndarray
+    least: int
 
 
-def entries_key(declaration: Declaration, columns: np.ndarray) -> str:
-    """Name under which an oracle keeps the entries of some coordinates for a declaration."""
-    return f"kernel entries of {hashlib.sha256(columns.tobytes()).hexdigest()} for {declaration!r}"
-
-
-def kept_entries(
-    oracle: Oracle, problem: Problem, declaration: Declaration, columns: np.ndarray
-) -> KernelEntries:
-    """Rows of some coordinates with their bounds, which the oracle keeps for all judges that draw these."""
-    return oracle.kept(
-        entries_key(declaration, columns), lambda: kernel_entries(problem, declaration, columns)
-    )
+Form = Callable[..., KernelEntries]
+"""What forms kernel rows with bounds on their errors: `kernel_entries`, or another in its place."""
 
 
 class JudgeRows:
-    """Rows of the coordinates that a case draws.
+    """Rows of the coordinates that runs of a case draw, at the columns that alpha reaches.
 
-    The oracle keeps their entries for all cases that share data, kernel and these coordinates: all of them
-    where more than half are drawn. `judge` says whether the judge's own errors are part of the errors; they
-    are not where steps are exact.
+    The oracle keeps them for all cases that share data, kernel, losses' kind and these coordinates, where
+    all of them together are not too many. Left out are columns of coordinates that are 0 as a run begins
+    and that none of its steps draws: they meet exact zeros only. Where that changes what a solver computes,
+    since a number may leave the range of its type, no column is left out (`stays_small`).
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    oracle : Oracle
+        Keeps rows.
+    judge : bool
+        Whether the judge's own errors are part of the errors; they are not where steps are exact.
+    form : Form
+        What forms rows with bounds on their errors.
+    first : ndarray, shape (m,), optional
+        What a run begins from; zeros if absent.
     """
 
-    def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True):
-        self._case, self._oracle, self._judge = case, oracle, judge
+    def __init__(
+        self,
+        case: Case,
+        oracle: Oracle,
+        *,
+        judge: bool = True,
+        form: Form = kernel_entries,
+        first: np.ndarray | None = None,
+    ):
+        self._case, self._oracle, self._judge, self._form, self._first = case, oracle, judge, form, first
         problem, declaration = case.problem, case.formulas
         self.factored = NOT_FACTORED
         if may_factor(problem, declaration):
             self.factored = Factored(problem.features, *largest_sample_sizes(problem))
-        self._every: Rows | None = None
+        self._some = stays_small(problem, declaration)
+
+    def holding(self, alpha: np.ndarray) -> JudgeRows:
+        """These rows, or ones that have the columns of a run that begins from alpha, shape (m,), too."""
+        if (self.place[np.flatnonzero(alpha)] >= 0).all():
+            return self
+        return JudgeRows(self._case, self._oracle, judge=self._judge, form=self._form, first=alpha)
 
     @cached_property
     def columns(self) -> np.ndarray:
-        """The coordinates that the case draws, ascending; all of them where these are more than half."""
+        """The coordinates that alpha reaches, in the order in which it does; all where none is left out."""
         stream, samples = self._case.stream, self._case.problem.samples
-        drawn = np.unique(stream.blocks(0, stream.length)).astype(np.int64)
-        return drawn if 2 * drawn.size <= samples else np.arange(samples, dtype=np.int64)
+        if not self._some:
+            return np.arange(samples, dtype=np.int64)
+        drawn = stream.blocks(0, stream.length).ravel()
+        reached = np.full(samples, drawn.size, dtype=np.int64)
+        # Of several values for one place the last one stays: that of the first draw.
+        reached[drawn[::-1]] = np.arange(drawn.size)[::-1]
+        if self._first is not None:
+            reached[np.flatnonzero(self._first)] = -1
+        order = np.argsort(reached, kind="stable")
+        return order[: np.count_nonzero(reached < drawn.size)].astype(np.int64)
 
     @cached_property
-    def whole(self) -> bool:
-        """Whether their rows are kept, all of them."""
-        return self.columns.size * self._case.problem.samples <= WHOLE_WORDS
-
-    @cached_property
-    def _place(self) -> np.ndarray:
-        """Row of each coordinate among those that are kept, -1 of one that is not, shape (m,)."""
+    def place(self) -> np.ndarray:
+        """Place of each coordinate among the columns, -1 of one that is left out, shape (m,)."""
         place = np.full(self._case.problem.samples, -1, dtype=np.int64)
-        if self.whole:
-            place[self.columns] = np.arange(self.columns.size)
+        place[self.columns] = np.arange(self.columns.size)
         return place
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the columns (hexadecimal)."""
+        return hashlib.sha256(self.columns.tobytes()).hexdigest()
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows are kept."""
+        return self.columns.size**2 <= WHOLE_WORDS
 
     @property
     def most(self) -> int:
         """Coordinates drawn that a stretch should not exceed, where not all rows are kept."""
-        return max(STRETCH_WORDS // self._case.problem.samples, 1)
+        return max(STRETCH_WORDS // max(self.columns.size, 1), 1)
 
     def of(self, draws: np.ndarray) -> Rows:
-        """Rows of at least the coordinates drawn."""
+        """Rows of at least the coordinates drawn, which are told by their places among the columns."""
         # A judge of exact steps is asked for a few windows only.
-        if not self._judge or not self._kept(draws):
-            columns, slot = np.unique(draws), np.zeros(self._case.problem.samples, dtype=np.int64)
-            slot[columns] = np.arange(columns.size)
-            return self._bounded(self.entries(columns), slot)
-        if self._every is None:
-            self._every = self._bounded(self._all_entries(), self._place)
-        return self._every
+        every = self._judge and self.whole
+        rows = np.arange(self.columns.size) if every else np.unique(draws)
+        if not (every or (self.whole and not self._judge)):
+            return self._formed(rows)
+        return self._oracle.kept(self._key(rows), lambda: self._formed(rows))
 
     def entries(self, coordinates: np.ndarray) -> KernelEntries:
-        """Kernel rows of some coordinates, shape (c,), with bounds on their errors."""
-        if not self._kept(coordinates):
-            return kernel_entries(self._case.problem, self._case.formulas, coordinates)
-        return self._all_entries().at(self._place[coordinates])
+        """Kernel rows of some coordinates, shape (c,), at all columns, with bounds on their errors."""
+        return self._form(self._case.problem, self._case.formulas, coordinates)
 
-    def _kept(self, coordinates: np.ndarray) -> bool:
-        """Whether the oracle keeps the rows of all these coordinates."""
-        return bool((self._place[coordinates] >= 0).all())
+    def _key(self, rows: np.ndarray) -> Hashable:
+        """What rows depend on besides data and kernel."""
+        problem, declaration = self._case.problem, self._case.formulas
+        penalty = None if problem.is_svm else problem.ridge.penalty
+        wanted, least = (
+            hashlib.sha256(rows.tobytes()).hexdigest(),
+            smallest_subnormal(declaration.precision),
+        )
+        return ROWS, self.digest, wanted, repr(declaration), penalty, least, self._judge, self._form
 
-    def _all_entries(self) -> KernelEntries:
-        return kept_entries(self._oracle, self._case.problem, self._case.formulas, self.columns)
+    @cached_property
+    def _samples(self) -> Samples | None:
+        """Samples of the columns; None where no column is left out."""
+        return self._case.problem.data[self.columns] if self._some else None
 
-    def _bounded(self, entries: KernelEntries, slot: np.ndarray) -> Rows:
-        """The table of all rows, some at a time: as many as the caches of a processor hold."""
-        count, samples = entries.values.shape
-        table = np.empty((count, 3, samples))
-        ridge = not self._case.problem.is_svm
-        largest, judge_error = np.zeros((2, count if ridge else 0))
-        once = max(ENTRIES_AT_ONCE // samples, 1)
+    def _formed(self, places: np.ndarray) -> Rows:
+        """The rows of some places, a part at a time: as many as the caches of a processor hold."""
+        problem, count, samples = self._case.problem, places.size, self.columns.size
+        table, slot = np.empty((count, 3, samples)), np.zeros(samples, dtype=np.int64)
+        slot[places] = np.arange(count)
+        largest, judge_error = np.zeros((2, 0 if problem.is_svm else count))
+        once = rows_at_once(problem, max(samples, 1))
         for rows in (slice(at, min(at + once, count)) for at in range(0, count, once)):
-            self._fill(entries.at(rows), table[rows], largest[rows], judge_error[rows])
-        return Rows(table, largest, judge_error, slot)
+            entries = self._form(problem, self._case.formulas, places[rows], self._samples)
+            self._fill(entries, table[rows], largest[rows], judge_error[rows])
+        return Rows(table, largest, judge_error, slot, 0 if self._some else samples)
 
     def _fill(self, entries: KernelEntries, table, largest, judge_error) -> None:
         """Set some rows of a table."""
@@ -168,15 +206,16 @@ class RowSums(NamedTuple):
 
 
 @compiled_sums
-def row_sums(rows, slot, state):
+def row_sums(rows, slot, state, reach):
     """The sums over a coordinate's rows, in one pass: memory gives these more slowly than they are added.
 
-    They are the products of its entries with a now and at the window's start, the size of their terms, and
-    what the errors of the entries and of the increments so far make of them.
+    Beyond the first `reach` entries alpha has been 0 all the time. The sums are the products of its entries
+    with a now and at the window's start, the size of their terms, and what the errors of the entries and of
+    the increments so far make of them.
     """
     entries, sizes, errors = rows.table[slot, ENTRIES], rows.table[slot, SIZES], rows.table[slot, ERRORS]
     product = stale = size = entry_error = increment_error = 0.0
-    for place in range(entries.size):
+    for place in range(reach):
         product += entries[place] * state.signed[place]
         stale += entries[place] * state.start[place]
         size += sizes[place] * state.bounded[place]
@@ -197,10 +236,11 @@ def right_hand_side_error(rows, slot, state, sums, of_row, progress, corrections
     total = of_row.size + own_size + constant
     rounding = sum_error(sums, progress.support, corrections, progress.held) * total
     if sums.ordered and rounding < np.inf:
-        terms, size = state.terms, rows.table[slot, SIZES]
-        for place in range(size.size):
+        size, reach = rows.table[slot, SIZES], progress.reach
+        terms = state.terms[: reach + 2]
+        for place in range(reach):
             terms[place] = size[place] * state.bounded[place]
-        terms[size.size], terms[size.size + 1] = own_size, constant
+        terms[reach], terms[reach + 1] = own_size, constant
         rounding = min(rounding, sorted_sum_error(sums, progress.support, corrections, terms))
     return error + rounding, total + error
 

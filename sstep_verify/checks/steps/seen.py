@@ -121,7 +121,7 @@ def _exact(judged: JudgedRun, iteration: int, why: str, least: dict[str, tuple[f
         return Finding(math.inf, math.inf, bound, window, least=least, details=chosen)
     bits = BITS
     while True:
-        lower, upper = judge.oracle.step_error(judged.case.problem, before, after, drawn, bits)
+        lower, upper = judge.step_error(before, after, drawn, bits)
         place = int(np.argmax(ratios(upper, bounds)))
         finding = Finding(float(lower[place]), float(upper[place]), float(bounds[place]), window,
             least=least, details=chosen,

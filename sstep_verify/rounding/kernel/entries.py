@@ -52,6 +52,7 @@ from sstep_verify.rounding.arithmetic import (
 from sstep_verify.rounding.formulas import is_scaled
 from sstep_verify.rounding.rows import ENTRIES_AT_ONCE, KernelEntries, factored_products, joined
 from sstep_verify.rounding.samples import (
+    Samples,
     absolute_products,
     inner_products,
     sharing,
@@ -66,7 +67,9 @@ SMALL = 2.0**-8
 """Numbers up to which exp and expm1 of them are bounded by polynomials."""
 
 
-def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
+def kernel_entries(
+    problem: Problem, declaration: Declaration, rows: np.ndarray, data: Samples | None = None
+) -> KernelEntries:
     """Kernel rows of a problem with bounds on their errors.
 
     Parameters
@@ -77,27 +80,63 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
         Precision and formulas of the solver.
     rows : ndarray of int, shape (c,)
         Samples whose rows are wanted.
+    data : ndarray or csr_array, shape (k, n), optional
+        Samples of the problem, which are the columns that are wanted, and which `rows` counts; all of them
+        if absent. Only for problems of which `stays_small` is true.
 
     Returns
     -------
     KernelEntries
     """
-    once = max(ENTRIES_AT_ONCE * (SPARSE_TIMES if problem.is_sparse else 1) // problem.samples, 1)
+    samples = problem.samples if data is None else data.shape[0]
+    if data is None:
+        data = problem.data if _takes_sparse(problem.kernel) else problem.dense
+    once = rows_at_once(problem, samples)
     if rows.size <= once:
-        return _some_entries(problem, declaration, rows)
-    parts = [_some_entries(problem, declaration, rows[at : at + once]) for at in range(0, rows.size, once)]
-    return joined(parts)
+        return _some_entries(problem, declaration, rows, data)
+    parts = range(0, rows.size, once)
+    return joined([_some_entries(problem, declaration, rows[at : at + once], data) for at in parts])
 
 
-def _some_entries(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
+def rows_at_once(problem: Problem, samples: int) -> int:
+    """Rows of so many entries that are formed at once."""
+    return max(ENTRIES_AT_ONCE * (SPARSE_TIMES if problem.is_sparse else 1) // samples, 1)
+
+
+def stays_small(problem: Problem, declaration: Declaration) -> bool:
+    """Whether entries, their bounds, and these over lambda are far from the range of the solver's type.
+
+    Then a product with an exact 0 is an exact 0 for every solver and judge. So an entry that meets only
+    such a 0 can be left out. Roots of the range leave room for all that is made of these sizes; where more
+    is reached, or the kernel is not of this module, nothing is left out.
+    """
+    kernel, precision = problem.kernel, declaration.precision
+    terms = min(2 * problem.longest_sample, problem.features)
+    if not _takes_sparse(kernel) or is_scaled(declaration) or max(problem.samples, terms) >= MOST_TERMS:
+        return False
+    with np.errstate(over="ignore"):
+        size = 4.0 * float(squared_norms(problem.data).max()) * OUTWARD
+        if isinstance(kernel, RBFKernel):
+            # The exponent's error must be small too, and its margin.
+            off = kernel.sigma * size * gamma(problem.features + 10, unit_roundoff(precision))
+            size = np.maximum(size, np.inf if not off <= SMALL else kernel.sigma * size)
+        if isinstance(kernel, PolynomialKernel):
+            size = np.float64(4.0 * (size + kernel.offset + 1.0)) ** kernel.degree * kernel.degree
+        if not problem.is_svm:
+            size = size / min(problem.ridge.penalty, 1.0) + 1.0 / np.float64(problem.ridge.penalty)
+    return bool(size <= np.sqrt(largest_normal(precision)))
+
+
+def _some_entries(
+    problem: Problem, declaration: Declaration, rows: np.ndarray, data: Samples
+) -> KernelEntries:
     """Those of as many rows as the caches of a processor hold the arrays of."""
     # Powers or products beyond the float64 range make a bound infinite, which a check reports.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        data = problem.data if _takes_sparse(problem.kernel) else problem.dense
         entries, reached = sample_entries(problem.kernel, data, rows, declaration)
         within = reached <= largest_normal(declaration.precision)
         solver_error = np.where(within, entries.solver_error, np.inf)
-    factored = factored_products(problem, declaration, rows)
+    factored = factored_products(problem, declaration, rows, data)
     entries = replace(entries, solver_error=solver_error, factored=factored)
     # Of a difference of two samples as many entries may be others than 0 as of both together.
     terms = min(2 * problem.longest_sample, problem.features)

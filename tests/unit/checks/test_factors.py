@@ -11,10 +11,10 @@ import pytest
 from sstep_verify import quantities as name
 from sstep_verify.checks.steps.explain import Explained, explained
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.checks.steps.rows import entries_key, kept_entries
 from sstep_verify.checks.steps.tally import CURVATURE, KERNEL, NAMES, PENALTY, SAME, STALE
 from sstep_verify.diagnosis.factors import BOTH, ENOUGH, MOST, ROW, explain, explain_end, off_by_a_factor
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.verdict import Status
 from studies.limits.runs import STEPS, JudgedRuns, dose_of
@@ -174,15 +174,15 @@ def test_an_error_of_another_kind_names_none(runs):
 def test_kernel_rows_that_are_off_are_told_as_such(runs, task):
     judged = runs[task]
     case, made = judged._case, judged.made()
-    columns = StepJudge(case, judged._oracle).rows.columns
-    entries = kept_entries(judged._oracle, judged.problem, case.declaration, columns)
+
     # Of a judge whose own entries are 1 + 1e-8 times right ones, the solver's are 1 - 1e-8 times its own.
-    other = Oracle(judged.problem)
-    other.kept(
-        entries_key(case.declaration, columns),
-        lambda: replace(entries, values=entries.values * (1.0 + 1e-8)),
-    )
+    def larger(*arguments):
+        entries = kernel_entries(*arguments)
+        return replace(entries, values=entries.values * (1.0 + 1e-8))
+
     run = next(run for run in made.values() if run.log is not None)
-    (found,) = factors_of(explained(StepJudge(case, other).run(run)), of_svm=True)
+    (found,) = factors_of(
+        explained(StepJudge(case, Oracle(judged.problem), form=larger).run(run)), of_svm=True
+    )
     assert found.name == "kernel rows"
     assert (found.low, found.high) == pytest.approx((-1e-8, -1e-8), rel=1e-3)

@@ -281,7 +281,7 @@ def test_the_judges_own_value_of_a_step_takes_no_copy_of_the_data():
 
 @pytest.mark.parametrize(("length", "rows_formed"), [(12, 12), (200, 60)])
 def test_kernel_rows_are_formed_of_drawn_coordinates_once(length, rows_formed, monkeypatch):
-    """Twelve of sixty coordinates are drawn; where more than half are, all rows are formed."""
+    """Twelve of sixty coordinates are drawn, or all; exact steps of a window have rows of their own."""
     generator = np.random.Generator(np.random.PCG64(3))
     data, labels = generator.standard_normal((60, 3)), np.where(generator.random(60) < 0.5, -1.0, 1.0)
     problem = Problem("few", data, labels, KERNELS[2], Hinge(C=1.0))
@@ -289,17 +289,57 @@ def test_kernel_rows_are_formed_of_drawn_coordinates_once(length, rows_formed, m
     tested = ProductionSolver()
     case = Case("few", problem, stream, (4,), length, tested.declaration)
     run = tested.run(RunRequest(problem, stream, 4, length, log=True))
-    formed, derived = [], rows.kernel_entries
+    formed = []
 
-    def counted(problem, declaration, columns):
-        formed.append(len(columns))
-        return derived(problem, declaration, columns)
+    def counted(problem, declaration, columns, data):
+        formed.append((len(columns), data.shape[0]))
+        return kernel_entries(problem, declaration, columns, data)
 
-    monkeypatch.setattr(rows, "kernel_entries", counted)
-    judge = StepJudge(case, Oracle(problem))
-    first, second = judge.run(run), judge.exact.run(run)
+    judge = StepJudge(case, Oracle(problem), form=counted)
+    first, second = judge.run(run), judge.run(run)
     assert (first.judged, first.wrong.size, second.judged) == (length, 0, length)
-    assert formed == [rows_formed]
+    assert formed == [(rows_formed, rows_formed)]
+    judge.exact.step_bounds(run, 5)
+    assert formed[1:] == [(2, rows_formed)]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("start", [0.0, 0.25, np.nan])
+def test_columns_that_alpha_never_reaches_make_no_difference(task, start, monkeypatch, tmp_path):
+    """Some coordinates are drawn; one of the others is 0, another number or none as the run begins."""
+    problem, block = problem_of(task, KERNELS[2]), 1 if task != "krr" else 2
+    generator = np.random.Generator(np.random.PCG64(7))
+    drawn = generator.permutation(problem.samples)[: problem.samples // 2]
+    draws = np.array([generator.choice(drawn, block, replace=False) for _ in range(40)])
+    np.save(tmp_path / "draws.npy", draws)
+    stream = IndexStream("file", problem.samples, block, 40, path=str(tmp_path / "draws.npy"))
+    tested = ProductionSolver()
+    case = Case("some", problem, stream, (4,), 40, tested.declaration)
+    run = tested.run(RunRequest(problem, stream, 4, 40, log=True))
+    other = int(np.setdiff1d(np.arange(problem.samples), drawn)[0])
+    alphas = run.alphas.copy()
+    alphas[:, other] = start
+    run = replace(run, alphas=alphas)
+    judge = StepJudge(case, Oracle(problem))
+    found = judge.run(run)
+    first = [other] * (start != 0.0)
+    order = list(dict.fromkeys([*first, *draws.ravel().tolist()]))
+    assert judge.rows.columns.tolist() == order
+    assert np.array_equal(judge.alpha_before(run, 12)[other], start, equal_nan=True)
+
+    monkeypatch.setattr(rows, "stays_small", lambda problem, declaration: False)
+    whole = StepJudge(case, Oracle(problem))
+    expected = whole.run(run)
+    assert whole.rows.columns.size == problem.samples > judge.rows.columns.size
+    assert (found.judged, found.decided) == (expected.judged, expected.decided)
+    assert (found.decided == 0) == np.isnan(start)
+    for iteration in (0, 13, 39):
+        np.testing.assert_allclose(
+            judge.step_bounds(run, iteration), whole.step_bounds(run, iteration), rtol=1e-9
+        )
+    np.testing.assert_array_equal(found.tally.events, expected.tally.events)
+    np.testing.assert_array_equal(found.tested.seen, expected.tested.seen)
+    assert found.wrong.tolist() == expected.wrong.tolist()
 
 
 def test_parts_of_rows_are_joined_to_what_all_give_at_once(monkeypatch):

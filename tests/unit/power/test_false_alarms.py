@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from sstep_verify.checks.steps import judged as judged_steps
-from sstep_verify.checks.steps import rows
 from sstep_verify.declaration import Declaration
 from sstep_verify.files.records import convert, decode, strict
 from sstep_verify.scenarios.scenario import Scenario
@@ -116,7 +115,7 @@ def test_a_bound_that_is_too_small_is_found(monkeypatch, outcomes):
     assert outcomes[0].alarms == []
     for name in ("clip_constants", "solve_constants"):
         monkeypatch.setattr(judged_steps, name, smaller_constants(getattr(judged_steps, name)))
-    derived = rows.kept_entries
+    derived = judged_steps.kernel_entries
 
     def smaller_entries(*arguments):
         made = derived(*arguments)
@@ -124,7 +123,7 @@ def test_a_bound_that_is_too_small_is_found(monkeypatch, outcomes):
             made, judge_error=made.judge_error / TOO_SMALL, solver_error=made.solver_error / TOO_SMALL
         )
 
-    monkeypatch.setattr(rows, "kept_entries", smaller_entries)
+    monkeypatch.setattr(judged_steps, "kernel_entries", smaller_entries)
     alarms = study.run(AlarmUnit("steps", 3, 0, 40)).alarms
     assert {one.problem[:3] for one in alarms} == {"svm", "krr"}
 

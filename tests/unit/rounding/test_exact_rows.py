@@ -27,13 +27,15 @@ ENTRIES = KernelEntries(
 
 
 def test_products_from_the_samples():
-    found = factored_products(PROBLEM, Declaration("any"), np.arange(2))
+    found = factored_products(PROBLEM, Declaration("any"), np.arange(2), PROBLEM.data)
     assert found is not None
     is_bound(found.sizes, [[5, 1], [1, Fraction(5, 16)]])
     is_bound(found.lengths, [3, Fraction(3, 4)])
     assert (found.heights.tolist(), found.features) == ([2.0, 0.5], 2)
     is_bound(largest_sample_sizes(PROBLEM), [3, 2])
-    assert factored_products(PROBLEM, Declaration("rows", products="rows"), np.arange(2)) is None
+    assert (
+        factored_products(PROBLEM, Declaration("rows", products="rows"), np.arange(2), PROBLEM.data) is None
+    )
 
 
 def test_sizes_of_entries_and_of_the_terms_of_their_products():
