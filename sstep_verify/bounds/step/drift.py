@@ -14,7 +14,8 @@ what w may be off by is part of the bound. Let E bound ``|w^ - w|`` per feature.
   itself and each of the c sums, in any order: every addition errs by u times a partial sum of
   ``S = |w| + E + sum_p |theta_p| |x_p|``, every product and change by 2 u of itself. E grows by at most
   ``gamma_{c+3} S``. A coordinate that stays what it was counts, for ``fl(a + theta) = a`` does not make
-  theta 0; only in place does a K-SVM add nothing then.
+  theta 0; only in place does a K-SVM add nothing then. A feature that none of these samples has gets exact
+  zeros only: neither w nor E changes there. So sparse samples cost their stored entries only.
 
 A block that holds a coordinate c times makes c increments of it, of which a log tells the sum d. They are
 within `apart` of d / c: increments of a right step are equal, and those computed are off by no more than
@@ -28,6 +29,9 @@ vector E for the sum of both unit roundoffs serves for both.
 """
 
 from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -61,8 +65,10 @@ class WeightsDrift:
         self, problem: Problem, declaration: Declaration, alpha: np.ndarray, start: int, width: int
     ):
         precision = declaration.precision
-        data = problem.dense
-        self._data, self._size = np.ascontiguousarray(data), np.abs(data) * OUTWARD
+        data: Any = problem.data if problem.is_sparse else np.ascontiguousarray(problem.dense)
+        self._data, self._size = data, abs(data) * OUTWARD
+        # Of sparse samples: scratch of a window, by feature.
+        self._reach, self._met = np.zeros(problem.features), np.zeros(problem.features, dtype=np.bool_)
         self._labels, self._problem, self._declaration = problem.signs, problem, declaration
         self._scale = 1.0 if problem.is_svm else 1.0 / problem.ridge.penalty
         self._u = unit_roundoff(precision) + unit_roundoff("float64")
@@ -81,8 +87,8 @@ class WeightsDrift:
     def _form(self) -> None:
         samples = self._alpha.size
         reach = np.abs(self._alpha)
-        self._weights[:] = (self._labels * self._alpha) @ self._data
-        formed = (gamma(samples + 2, self._u) * (reach @ self._size) + self._underflow_error) * OUTWARD
+        self._weights[:] = self._data.T @ (self._labels * self._alpha)
+        formed = (gamma(samples + 2, self._u) * (self._size.T @ reach) + self._underflow_error) * OUTWARD
         self._error[:] = np.maximum(formed, self._error) if self._either else formed
 
     def along(self, draws: np.ndarray, log: np.ndarray) -> np.ndarray:
@@ -91,23 +97,55 @@ class WeightsDrift:
         Of coordinates drawn and the values they were left with, both of shape (steps, b); per step the
         error of the gradient (K-SVM), or of the right-hand side in the 2-norm (K-RR).
         """
-        found, places = np.empty(draws.shape[0]), np.tile(np.arange(draws.shape[1]), (self._width, 1))
+        found, position = np.empty(draws.shape[0]), 0
         product = gamma(self._weights.size + 1, self._u)
-        for begin in range(0, draws.shape[0], self._width):
-            part = slice(begin, begin + self._width)
-            times, last, apart = most_often(draws[part]).max(initial=1), places, (0.0, 0.0)
-            if times > 1:
-                last, apart = last_draws(draws[part]), self._apart(draws[part], log[part])
-            _window(
-                self._data, self._size, self._labels, self._alpha, self._weights, self._error, draws[part],
-                log[part], found[part], product, self._u, self._underflow_error, self._moved,
-                self._solver_u, self._form_of, last, times, *apart, 2.0 * self._scale / self._alpha.size,
-            )  # fmt: skip
-            self._windows += 1
+        repeated = draws.shape[1] > 1 and bool((most_often(draws) > 1).any())
+        while position < draws.shape[0]:
+            # As many windows as there are before the weights are formed again.
+            windows = -(-(draws.shape[0] - position) // self._width)
+            if self._every:
+                windows = min(windows, 1 if self._either else self._every - self._windows % self._every)
+            if not self._problem.is_sparse or repeated:
+                windows = 1
+            part = slice(position, position + windows * self._width)
+            if self._problem.is_sparse and not repeated:
+                self._pass_sparse(draws[part], log[part], found[part], product)
+            else:
+                self._pass(draws[part], log[part], found[part], product)
+            position, self._windows = part.stop, self._windows + windows
             if self._every and (self._either or self._windows % self._every == 0):
                 self._form()
         # An infinite drift times an entry of 0 is no number.
         return np.nan_to_num(found, nan=np.inf, posinf=np.inf) * (self._scale * OUTWARD)
+
+    def _pass_sparse(self, draws: np.ndarray, log: np.ndarray, found: np.ndarray, product: float) -> None:
+        """Set the errors of the steps of some windows on sparse samples, no block with a repeat."""
+        data = self._data
+        _sparse_windows(
+            data.indptr, data.indices, data.data, self._size.data, self._labels, self._alpha,
+            self._weights, self._error, self._reach, self._met, draws, log, found, self._width, product,
+            self._u, self._underflow_error, self._moved, self._solver_u, self._form_of,
+        )  # fmt: skip
+
+    def _pass(self, draws: np.ndarray, log: np.ndarray, found: np.ndarray, product: float) -> None:
+        """Set the errors of the steps of one window."""
+        last, apart = np.tile(np.arange(draws.shape[1]), (draws.shape[0], 1)), (0.0, 0.0)
+        times = most_often(draws).max(initial=1)
+        if times > 1:
+            last, apart = last_draws(draws), self._apart(draws, log)
+        _window(
+            *self._dense, self._labels, self._alpha, self._weights, self._error, draws, log, found, product,
+            self._u, self._underflow_error, self._moved, self._solver_u, self._form_of, last, times, *apart,
+            2.0 * self._scale / self._alpha.size,
+        )  # fmt: skip
+
+    @cached_property
+    def _dense(self) -> tuple[np.ndarray, np.ndarray]:
+        """Samples and their sizes as dense arrays."""
+        if not self._problem.is_sparse:
+            return self._data, self._size
+        data = np.ascontiguousarray(self._problem.dense)
+        return data, np.abs(data) * OUTWARD
 
     def _apart(self, draws: np.ndarray, log: np.ndarray) -> tuple[float, float]:
         """How far apart equal increments of a window may be, but for the drift; to where that is known."""
@@ -188,3 +226,77 @@ def _window(
             moved[draws[step, place]] = 0.0
     k = (changes + 3) * u
     error += (k / (1.0 - k) * reach + changes * underflow_error) * OUTWARD
+
+
+@compiled
+def _sparse_windows(
+    starts,
+    columns,
+    values,
+    sizes,
+    labels,
+    alpha,
+    weights,
+    error,
+    reach,
+    met,
+    draws,
+    log,
+    found,
+    width,
+    product,
+    u,
+    underflow_error,
+    moved,
+    solver_u,
+    form,
+):
+    """The same of several windows, of samples by their stored entries; no step draws one twice."""
+    for begin in range(0, draws.shape[0], width):
+        end = min(begin + width, draws.shape[0])
+        for step in range(begin, end):
+            total = 0.0
+            for place in range(draws.shape[1]):
+                wrong, i = underflow_error, draws[step, place]
+                for k in range(starts[i], starts[i + 1]):
+                    feature = columns[k]
+                    off = error[feature]
+                    wrong += sizes[k] * (off + product * (abs(weights[feature]) + off))
+                total += wrong * wrong
+            found[step] = np.sqrt(total)
+        changes = 0
+        for step in range(begin, end):
+            for place in range(draws.shape[1]):
+                i = draws[step, place]
+                change, increment_error = log[step, place] - alpha[i], 0.0
+                if form == IN_PLACE and change == 0.0:
+                    continue
+                if form == FROZEN:
+                    if moved[i] == 0.0:
+                        moved[i] = abs(alpha[i])
+                    moved[i] += abs(change)
+                    k_u = (end - begin + 2) * solver_u
+                    increment_error = 2.0 * k_u / (1.0 - k_u) * moved[i]
+                elif form == ADDED:
+                    increment_error = solver_u * (abs(log[step, place]) + abs(change))
+                changes += 1
+                for k in range(starts[i], starts[i + 1]):
+                    feature, size = columns[k], sizes[k]
+                    if not met[feature]:
+                        met[feature] = True
+                        reach[feature] = abs(weights[feature]) + error[feature]
+                    error[feature] += size * increment_error
+                    reach[feature] += size * (increment_error + abs(change))
+                    weights[feature] += labels[i] * change * values[k]
+                alpha[i] = log[step, place]
+        k_u = (changes + 3) * u
+        share, lost = k_u / (1.0 - k_u), changes * underflow_error
+        for step in range(begin, end):
+            for place in range(draws.shape[1]):
+                i = draws[step, place]
+                moved[i] = 0.0
+                for k in range(starts[i], starts[i + 1]):
+                    feature = columns[k]
+                    if met[feature]:
+                        met[feature] = False
+                        error[feature] += (share * reach[feature] + lost) * OUTWARD

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from exact_bounds import U32, U, gamma, is_bound, length
 
 from sstep_verify.bounds.step.drift import WeightsDrift
@@ -81,3 +83,59 @@ def test_a_step_that_moves_nothing_adds_nothing_in_place():
     weights = [abs(START[0] * DATA[0][k] - START[1] * DATA[1][k]) for k in range(2)]
     derived = [e + gamma(3, BOTH) * (w + e) for e, w in zip(formed(), weights, strict=True)]
     is_bound(found._error, derived)
+
+
+@pytest.mark.parametrize("update", ["in-place", "added", "frozen"])
+@pytest.mark.parametrize(("weights", "start"), [(0, 0), (3, 0), (3, 4)])
+@pytest.mark.parametrize("task", ["svm", "krr"])
+def test_sparse_samples_have_the_drift_of_dense_ones_where_they_have_entries(update, weights, start, task):
+    """Where every sample has all features both are the same; else a feature that no sample has stays as it is."""
+    generator = np.random.Generator(np.random.PCG64(5))
+    full = generator.standard_normal((20, 12))
+    block, loss = (1, Hinge(1.0)) if task == "svm" else (3, Ridge(0.5))
+    draws = np.array([generator.choice(20, block, replace=False) for _ in range(26)])
+    log = np.where(generator.random((26, block)) < 0.7, generator.random((26, block)), 0.0)
+    alpha = np.where(generator.random(20) < 0.5, generator.random(20), 0.0)
+    targets = np.where(generator.random(20) < 0.5, -1.0, 1.0)
+    declared = Declaration("carries", precision="float32", update=update, weights=weights)
+
+    def drift(data, ends=(12, 26)):
+        found = WeightsDrift(
+            Problem("some", data, targets, LinearKernel(), loss), declared, alpha, start, 4
+        )
+        return np.concatenate([found.along(draws[a:b], log[a:b]) for a, b in pairwise((0, *ends))])
+
+    np.testing.assert_allclose(drift(sp.csr_array(full)), drift(full), rtol=1e-12)
+    thin = np.where(generator.random((20, 12)) < 0.3, full, 0.0)
+    sparse, dense = drift(sp.csr_array(thin)), drift(thin)
+    assert (sparse <= dense * (1.0 + 1e-12)).all()
+    assert (sparse < dense).any()
+    np.testing.assert_allclose(drift(sp.csr_array(thin), (4, 8, 12, 26)), sparse, rtol=1e-12)
+
+
+@pytest.mark.parametrize("update", ["in-place", "added"])
+def test_weights_of_sparse_samples_that_are_maintained_in_float32_stay_within_their_drift(update):
+    generator = np.random.Generator(np.random.PCG64(6))
+    single = np.float32
+    data = np.where(generator.random((12, 8)) < 0.4, generator.standard_normal((12, 8)), 0.0).astype(single)
+    labels = np.where(generator.random(12) < 0.5, -1.0, 1.0)
+    problem = Problem("thin", sp.csr_array(data.astype(np.float64)), labels, LinearKernel(), Hinge(1e9))
+    draws, s, largest = generator.integers(12, size=(400, 1)), 5, 0.0
+    alpha, held = np.zeros(12, dtype=single), np.zeros(8, dtype=single)
+    log, off = np.empty((400, 1)), np.empty(400)
+    for begin in range(0, 400, s):
+        true = (data.astype(np.float64).T * labels) @ alpha.astype(np.float64)
+        for step in range(begin, begin + s):
+            off[step] = abs(data[draws[step, 0]].astype(np.float64) @ (held - true))
+        for step in range(begin, begin + s):
+            i = draws[step, 0]
+            theta = single(generator.standard_normal() * 10.0 ** generator.integers(-3, 3))
+            new = single(alpha[i] + theta)
+            theta = theta if update == "added" else single(new - alpha[i])
+            held += single(labels[i]) * theta * data[i]
+            alpha[i], log[step, 0] = new, new
+    declared = Declaration("carries", precision="float32", update=update, weights=0)
+    allowed = WeightsDrift(problem, declared, np.zeros(12), 0, s).along(draws, log)
+    largest = (off[s:] / allowed[s:]).max()
+    # Sums of the float64 products here err by far less than what is compared.
+    assert 1e-4 < largest < 1.0
