@@ -16,7 +16,18 @@ from threadpoolctl import threadpool_limits
 
 from sstep_verify.errors import SstepVerifyError
 
-NAMES = ("goals", "microseconds", "judge", "judgement", "mpi", "tuning", "peers", "oracle", "model", "relay")
+NAMES = (
+    "goals",
+    "microseconds",
+    "judge",
+    "judgement",
+    "mpi",
+    "tuning",
+    "peers",
+    "oracle",
+    "model",
+    "relay",
+)
 
 SHARED = {
     "--repeats": {"type": int, "help": "turns, at least 5 (default: %(default)s)"},
