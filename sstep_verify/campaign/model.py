@@ -90,9 +90,11 @@ class Unit:
     `keys` are the names of the outcomes that it yields, each once in the campaign, and `cases` the ids of
     its cases where these are not the keys. `work` is what it is about; for the kind alone, and sent to
     other processes. `data` are the data sets that it needs, as the campaign file names them; `cost` is
-    rough and relative, the largest begin first. It starts so many MPI `ranks` itself, 1 for none. One that
-    is `foreign` runs code that is not of this package, and so always in a process of its own. Runs that
-    have `crashed` have ended the process that made them: key of the outcome, key of the run, and by what.
+    rough and relative, the largest begin first. Units of other names in `compiles` compile other functions:
+    one of each name begins first, so that processes need not all compile the same ones. It starts so many
+    MPI `ranks` itself, 1 for none. One that is `foreign` runs code that is not of this package, and so
+    always in a process of its own. Runs that have `crashed` have ended the process that made them: key of
+    the outcome, key of the run, and by what.
     """
 
     keys: tuple[str, ...]
@@ -100,6 +102,7 @@ class Unit:
     cases: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     cost: float = 0.0
+    compiles: str = ""
     ranks: int = 1
     foreign: bool = False
     crashed: tuple[tuple[str, str, str], ...] = ()
@@ -186,9 +189,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Said:
-    """A line of the process that runs a unit, which is said once, whichever process says it first."""
+    """A line of the process that runs a unit, which is said once, whichever process says it first.
+
+    Of lines `about` the same, only the first is said.
+    """
 
     line: str
+    about: str = ""
 
 
 @dataclass
@@ -271,10 +278,10 @@ def tell(key: str, part: float, what: str, limit: float = 0.0, run: str = "") ->
         _listeners[-1](Step(key, part, what, limit, run))
 
 
-def say(line: str) -> None:
-    """Say a line where this campaign was started."""
+def say(line: str, about: str = "") -> None:
+    """Say a line where this campaign was started; see `Said`."""
     if _listeners:
-        _listeners[-1](Said(line))
+        _listeners[-1](Said(line, about))
 
 
 @contextmanager

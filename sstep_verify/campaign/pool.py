@@ -203,7 +203,7 @@ def _serve(pipe: Connection, kind: Kind) -> None:
 
 def _say_compiling() -> None:
     once = "" if unkept() else ", once"
-    say(f"compiling inner loops{once}: this takes up to a minute before the first verdict")
+    say(f"compiling inner loops{once}: this takes up to a minute before the first problem is judged")
 
 
 def ending(number: int, _frame: object) -> None:

@@ -95,6 +95,15 @@ def enough(units: Sequence[Unit], workers: int) -> list[Unit]:
     return [replace(unit, keys=(key,)) for unit in units for key in unit.keys]
 
 
+def begun_apart(units: Sequence[Unit]) -> list[Unit]:
+    """The units, largest first, after the largest of each name of what they compile."""
+    ordered = sorted(units, key=lambda unit: unit.cost, reverse=True)
+    first: dict[str, Unit] = {}
+    for unit in ordered:
+        first.setdefault(unit.compiles, unit)
+    return [*first.values(), *(unit for unit in ordered if unit is not first[unit.compiles])]
+
+
 @in_own_state
 def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     """Run a campaign to its end, or until interrupted, and sum it up.
@@ -123,7 +132,7 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     recorded, keys = plan.recorded, {key for unit in units for key in unit.keys}
     wanted = keys - kept.keys() if recorded is None else keys.intersection(recorded.cases)
     left = enough([unit for unit in units if not wanted.isdisjoint(unit.keys)], plan.jobs)
-    left.sort(key=lambda unit: unit.cost, reverse=True)
+    left = begun_apart(left)
     planned, begun = sum(len(unit.keys) for unit in units), dict[str, float]()
 
     def tell(what: str) -> None:
@@ -133,8 +142,8 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
 
     def heard(step: Step | Said) -> None:
         if isinstance(step, Said):
-            if step.line not in said:
-                said.add(step.line)
+            if (about := step.about or step.line) not in said:
+                said.add(about)
                 plan.say(step.line)
             return
         begun[step.key] = step.part

@@ -20,7 +20,7 @@ from sstep_verify.campaign.artefact.runs import (
 from sstep_verify.campaign.artefact.verdicts import keep_artefacts, keep_runs
 from sstep_verify.campaign.cases import case_in_report, load_data, out_of_range
 from sstep_verify.campaign.headline import FINAL_ONLY, LEVEL, judges_ends, on_one_part, roll_up
-from sstep_verify.campaign.model import REFUSED, Finished, Plan, Unit, attempted, tell
+from sstep_verify.campaign.model import REFUSED, Finished, Plan, Unit, attempted, say, tell
 from sstep_verify.campaign.verdicts.case import Memory, make_case, memory_of
 from sstep_verify.campaign.verdicts.family import CaseSpec
 from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences, exact_iterations
@@ -40,6 +40,7 @@ from sstep_verify.checks.registry import case_of, cases_to_judge, verdicts_of, w
 from sstep_verify.checks.shared.case import Case, Check, told_by
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.checks.together import observed, related, settled
+from sstep_verify.compiled import compile_seconds
 from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS
@@ -144,7 +145,10 @@ class _Judged:
             # What an earlier check has named, or found nothing for, is not looked for again.
             asked = replace(case_of(check, case), diagnose=case.diagnose and not _told(verdicts))
             begin = time.perf_counter()
-            verdicts += self._checked(check, asked, made, verdicts)
+            found = self._checked(check, asked, made, verdicts)
+            if compile_seconds():  # It may go on for long.
+                _say_first(check, case, found)
+            verdicts += found
             seconds[check.id] = round(time.perf_counter() - begin, 6)
         verdicts += left_out(case, ids, family.minimum_windows)
         verdicts += not_kept(case, ids, solver.declaration)
@@ -215,6 +219,14 @@ class _Judged:
                 found = message.outcome or found
             verdicts += found
         return verdicts
+
+
+def _say_first(check: Check, case: Case, found: list[Verdict]) -> None:
+    """Say the verdict of a check on a case, if it is the first of the campaign that is PASS or FAIL."""
+    statuses = {one.status for one in found}
+    if Status.FAIL in statuses or statuses == {Status.PASS}:
+        status = Status.FAIL if Status.FAIL in statuses else Status.PASS
+        say(f"{status}: check {check.id} of {case.id} (the first verdict)", "the first verdict")
 
 
 def _told(verdicts: list[Verdict]) -> bool:

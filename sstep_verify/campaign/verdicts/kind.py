@@ -217,7 +217,8 @@ class Verdicts(Kind):
                 if plan.keep:
                     kept.append(bytes_of(case, requests_of(spec.family, case).values()))
             cost = expected_cost(unit.work, data.data.shape[0])
-            prepared.append(replace(unit, cost=cost))
+            compiles = "krr" if unit.work[0].task == "krr" else "svm"
+            prepared.append(replace(unit, cost=cost, compiles=compiles))
         refuse_too_large(kept)
         largest, name = max(takes, key=lambda item: item[0].total)
         if largest.notable:

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from campaign import worked_kind
 
-from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.model import Plan, Unit, say
 from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.read import KINDS, read_definition
-from sstep_verify.campaign.run import run_campaign
+from sstep_verify.campaign.run import begun_apart, run_campaign
 
 CAMPAIGN = """
 [campaign]
@@ -51,6 +51,28 @@ def test_failures_are_said_as_they_are_found(plan, monkeypatch):
     lines = ["one.svm (the first of 4 problems)", *(f"done {name}.svm" for name in names)]
     lines.insert(3, "three.svm")
     assert [line for line in said if "compil" not in line] == lines
+
+
+def test_the_largest_begin_first_after_one_of_each_that_compiles_something_else():
+    sizes = {"a": ("svm", 5.0), "b": ("svm", 9.0), "c": ("krr", 1.0), "d": ("svm", 2.0), "e": ("krr", 7.0)}
+    units = [Unit((key,), None, cost=cost, compiles=name) for key, (name, cost) in sizes.items()]
+    assert "".join(unit.keys[0] for unit in begun_apart(units)) == "beadc"
+    assert begun_apart([]) == []
+
+
+def test_of_lines_about_the_same_the_first_is_said(plan, monkeypatch):
+    run = worked_kind.NormKind.run
+
+    def talking(self, unit, its_plan):
+        say(f"first of {unit.keys[0]}", "the first")
+        say("always the same")
+        yield from run(self, unit, its_plan)
+
+    monkeypatch.setattr(worked_kind.NormKind, "run", talking)
+    said = []
+    run_campaign(replace(plan, say=said.append, jobs=1))
+    assert [line for line in said if line.startswith("first of")] == ["first of one.svm"]
+    assert said.count("always the same") == 1
 
 
 def test_it_goes_on_after_an_interruption(plan, tmp_path):
