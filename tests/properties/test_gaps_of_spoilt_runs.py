@@ -9,6 +9,7 @@ import pytest
 from small_solvers import callable_of, descend
 
 from sstep_verify import Problem, verify
+from sstep_verify.campaign.verdicts.measured import NEAREST
 from sstep_verify.report.case import GAP
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.verdict import Status
@@ -68,6 +69,7 @@ def test_the_stated_gap_is_that_of_the_nearest_vector_inside(seed):
         problem, alpha = ends[run.s, run.iterations]
         inside = np.clip(alpha, problem.boxed.lower, problem.boxed.upper)
         assert (inside != alpha).any()
+        assert run.stop.endswith(NEAREST)
         gap, sizes = exact_gap(problem, inside)
         # Any order of at most 4 m + n + 16 roundings of each term.
         allowed = (4 * problem.samples + problem.features + 16) * unit_roundoff("float64") * float(sizes)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 GROWTH = 1.2
 """Ratio of successive iterations at which a run is measured, once they exceed a window."""
 
+NEAREST = "of the nearest vector in the box"
+"""What a gap is measured of where a run leaves its box."""
+
 PATIENCE = 8
 """Measurements over which a gap at the attainable level must not have halved for a run to end."""
 
@@ -128,6 +131,7 @@ class Monitor:
 
     `name` is that of the measure, for the stop reason. A run does not end before `least` iterations: in a
     single window from zero no stale product shows. An a of another length than `samples` is not measured.
+    Where the last one measured lies `outside` the limits of its `box`, the stop reason says what of.
     """
 
     points: frozenset[int]
@@ -136,11 +140,13 @@ class Monitor:
     name: str
     least: int = 0
     samples: int | None = None
+    box: tuple[float, float] | None = None
     iterations: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     attainable: float = 0.0
     reason: str = ""
     spoiled: bool = False
+    outside: bool = False
 
     def __call__(self, iteration: int, alpha: np.ndarray) -> bool:
         """Measure; True ends the run."""
@@ -150,6 +156,7 @@ class Monitor:
             self.spoiled, self.reason = True, f"alpha is not finite at iteration {iteration}"
             return True
         value, self.attainable = self.measure(alpha)
+        self.outside = self.box is not None and bool(np.any(alpha != np.clip(alpha, *self.box)))
         self.iterations.append(iteration)
         self.values.append(value)
         earlier = self.values[:-PATIENCE]
@@ -177,7 +184,8 @@ class Monitor:
     def stop(self, made: int, asked: int) -> str:
         """Why the run ended, in words, which made so many of the iterations that it was asked for."""
         last = f"relative {self.name} {self.values[-1]:.2g}" if self.values else f"{self.name} not measured"
-        return self.reason or f"{'all' if made == asked else f'{made} of {asked}'} iterations made, {last}"
+        told = self.reason or f"{'all' if made == asked else f'{made} of {asked}'} iterations made, {last}"
+        return f"{told}, {NEAREST}" if self.outside and not self.spoiled else told
 
 
 WORK = 1 << 23

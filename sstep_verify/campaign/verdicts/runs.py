@@ -117,8 +117,11 @@ def make_runs(
             keep(key, run(key, request, part))
             continue
         points = frozenset(point for point in case.points[plain[key]] if point % case.unit == 0)
-        samples = case.problem.samples
-        monitor = Monitor(points, reference.measure, tolerance, reference.short, 2 * request.s, samples)
+        problem = case.problem
+        box = (problem.boxed.lower, problem.boxed.upper) if problem.is_svm else None
+        monitor = Monitor(
+            points, reference.measure, tolerance, reference.short, 2 * request.s, problem.samples, box
+        )
         begin = time.perf_counter()
         trajectory = run(key, request, part, monitor)
         seconds = time.perf_counter() - begin
