@@ -27,6 +27,8 @@ SOLVER_OPTIONS = (
     ),
     ("--sstep-exec", "COMMAND", "The same of a program, such as './solver {dir}'."),
     ("--sstep-profile", "NAME", "Their problems: smoke, ci (the default), nightly or deep."),
+    ("--sstep-task", "NAME,...", "Only these tasks: svm-l1, svm-l2, krr."),
+    ("--sstep-kernel", "NAME,...", "Only these kernels: linear, polynomial, rbf."),
     ("--sstep-xfails", "FILE", "Failures that are expected, as `sstep-verify check --xfails` takes them."),
 )
 

@@ -137,7 +137,16 @@ def _definition(config: pytest.Config) -> Definition:
         solver = program_from(words)
     profile = config.getoption("--sstep-profile") or "ci"
     given = [*(["--exec", line] if line else [str(solver)]), "--profile", profile]
-    definition = profile_of(profile, solver, Selection(), shlex.join(["sstep-verify", "check", *given]))
+    tasks, kernels = (_names(config, option) for option in ("--sstep-task", "--sstep-kernel"))
+    given += [word for name in tasks for word in ("--task", name)]
+    given += [word for name in kernels for word in ("--kernel", name)]
+    chosen = Selection(tasks=tasks, kernels=kernels)
+    definition = profile_of(profile, solver, chosen, shlex.join(["sstep-verify", "check", *given]))
     listed = config.getoption("--sstep-xfails")
     known = read_expected(listed, cases_of(definition)) if listed else ()
     return replace(definition, expected=known)
+
+
+def _names(config: pytest.Config, option: str) -> tuple[str, ...]:
+    """The names that an option lists; none if it is not given."""
+    return tuple(filter(None, (name.strip() for name in (config.getoption(option) or "").split(","))))

@@ -151,6 +151,9 @@ def test_one_solver_is_named(options):
         ({"sstep_exec": "./x '{dir}"}, "No closing quotation"),
         ({"sstep_exec": "./x {dir}", "sstep_xfails": "none.toml"}, "none.toml: cannot be read"),
         ({"sstep_solver": "no_such_module:solver"}, "cannot be had"),
+        ({"sstep_exec": "./x {dir}", "sstep_task": "krr,svm"}, "task 'svm' is unknown"),
+        ({"sstep_exec": "./x {dir}", "sstep_kernel": "poly"}, "kernel 'poly' is unknown"),
+        ({"sstep_exec": "./x {s}"}, "names neither {dir} nor {data}"),
     ],
 )
 def test_what_cannot_be_used_is_an_input_error(options, told):
@@ -162,6 +165,26 @@ def test_a_solver_is_judged_on_the_profile_that_is_named():
     given = Given(sstep_exec="./x {dir}", sstep_profile="smoke")
     assert pytest_cases._definition(given).command.endswith("--profile smoke")
     assert "--sstep-profile smoke" in pytest_cases.pytest_report_header(given)
+
+
+@pytest.mark.parametrize("tasks", ["", "krr", "svm-l1,svm-l2"])
+@pytest.mark.parametrize("kernels", ["", "rbf", "linear, polynomial"])
+def test_tasks_and_kernels_are_chosen_by_name(tasks, kernels):
+    every = {"tasks": "svm-l1,svm-l2,krr", "kernels": "linear,polynomial,rbf"}
+    asked = {"sstep_exec": "./x {dir}", "sstep_profile": "smoke"}
+    definition = pytest_cases._definition(Given(**asked, sstep_task=tasks, sstep_kernel=kernels))
+    found = {
+        (task, one.name) for family in definition.families for task in family.task for one in family.kernel
+    }
+    wanted = {
+        (task, kernel.strip())
+        for task in (tasks or every["tasks"]).split(",")
+        for kernel in (kernels or every["kernels"]).split(",")
+    }
+    assert found == wanted
+    words = shlex.split(definition.command)
+    assert words.count("--task") == len(list(filter(None, tasks.split(","))))
+    assert words.count("--kernel") == len(list(filter(None, kernels.split(","))))
 
 
 def test_an_id_that_was_printed_can_be_given_back(tmp_path):
