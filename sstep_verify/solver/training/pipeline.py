@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from decimal import ROUND_CEILING, Context
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -275,6 +275,8 @@ def summary_lines(
         )
     if training.schedule is not None:
         yield from training.schedule.lines(settings.exchanges, settings.width)
+        largest = max((one.s for one in training.schedule.made), default=1)
+        yield certified_or_not(problem, cast(int, settings.block), largest)
     every = counted(settings.interval or 0, "iteration")
     yield f"monitoring: first, every {every} and last, {_moved(training.monitor.counters)}"
     yield f"enclosing: {counted(training.enclosing.looks, 'time')}, {_moved(training.enclosing.counters)}"
@@ -286,6 +288,22 @@ def summary_lines(
             yield f"{phase:<16}" + "".join(f"{value:>10.4f}" for value in figures)
     yield from _compiling()
     yield _ending(problem, training)
+
+
+SAMPLES_A_DRAW = 5
+"""Least m / (s b) of the largest s that `safe-s` certified for K-RR in docs/safe-s.md. A small lambda makes
+it larger, so it decides nothing: it says where a certificate is needed most."""
+
+
+def certified_or_not(problem: Problem, block: int, largest: int) -> str:
+    """Say that an s which was tuned, or the largest that was tried, is certified by nothing."""
+    way_out = "`sstep-verify safe-s` certifies an s for these data, and --s auto:S takes it"
+    usual = problem.samples // (SAMPLES_A_DRAW * block)
+    if problem.is_svm or largest <= usual:
+        return f"s is chosen by time only; {way_out}"
+    return (
+        f"s = {largest} is beyond m / (5 b) = {usual}, up to which s was certified on other data; {way_out}"
+    )
 
 
 def _moved(counters: Mapping[str, int]) -> str:

@@ -16,7 +16,7 @@ from sstep_verify.solver.clock import PHASES
 from sstep_verify.solver.communicator import SelfCommunicator
 from sstep_verify.solver.training import pipeline
 from sstep_verify.solver.training.enclosure import Stated
-from sstep_verify.solver.training.pipeline import at_most, stated_values, summary_lines
+from sstep_verify.solver.training.pipeline import at_most, certified_or_not, stated_values, summary_lines
 from sstep_verify.trajectory import BELOW_FLOAT64
 
 STATED = Stated((1e-6, 1.23401e-5), (2.0, 3.0), (math.nan, math.nan), (0.5e-7, 1.00001e-7))
@@ -136,3 +136,14 @@ def test_what_is_measured_on_the_way_is_said_to_be_an_estimate():
     keeper = SimpleNamespace(keep=lambda place: None, finish=lambda: None)
     pipeline._train(training, keeper, SelfCommunicator(), listener)
     assert said == ["relative gap about 1.2e-14"]
+
+
+@pytest.mark.parametrize(
+    ("svm", "largest", "beyond"),
+    [(False, 256, True), (False, 11, True), (False, 10, False), (True, 256, False)],
+)
+def test_an_s_beyond_those_that_were_certified_is_named(svm, largest, beyond):
+    problem = SimpleNamespace(is_svm=svm, samples=200)
+    line = certified_or_not(problem, 4, largest)
+    assert (f"s = {largest} is beyond m / (5 b) = 10" in line) == beyond
+    assert "`sstep-verify safe-s`" in line
