@@ -324,7 +324,7 @@ def of_type(name: str, value: object, kinds: Any, needed: str) -> None:
     """InputError unless a value is of a type, or one of several; `needed` says what is, with an example."""
     if not isinstance(value, kinds):
         met = f"{' '.join(shown(value).split())} of type {type(value).__name__}"
-        raise InputError(f"{name} = {met}; needed is {needed}")
+        raise InputError(f"{name} = {met}; it must be {needed}")
 
 
 def listed(name: str, values: object) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""The exchange folder, version 1: a run as files for a program in any language; see docs/run-folder.md."""
+"""The run folder, version 1: a run as files for a program in any language; see docs/run-folder.md."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class Solver(Protocol):
 
 
 NEEDED = (
-    "needed is a solver, an object with a Declaration as declaration and a method run(request, observe); "
+    "it must be a solver, an object with a Declaration as declaration and a method run(request, observe); "
     "wrap a function in CallableSolver(function, Declaration(...))"
 )
 """What is told of an object that is no solver."""

@@ -225,12 +225,12 @@ class CallableSolver:
             )
         if isinstance(returned, np.ma.MaskedArray):
             raise ResultError(
-                f"{self.declaration.name}: the function returned a masked array; needed is a plain one"
+                f"{self.declaration.name}: the function returned a masked array; it must be a plain one"
             )
         alpha = np.asarray(returned)
         if alpha.shape != initial.shape or alpha.dtype.kind not in "fiu":
             raise ResultError(
                 f"{self.declaration.name}: the function returned an array of shape {alpha.shape} and type "
-                f"{alpha.dtype}; needed is a real vector of shape {initial.shape}"
+                f"{alpha.dtype}; it must be a real vector of shape {initial.shape}"
             )
         return alpha

@@ -43,7 +43,7 @@ UNOBSERVED_WINDOWS = {
 }
 """Said of s whose windows could not be distinguished from single steps, by whether steps were judged."""
 
-UNPRINTED = "the rest may be of digits that were not printed"
+UNPRINTED = "and the digits that were not printed allow"
 """Said of a vector that is beyond the tolerance, and not by more than the rounding of its decimals."""
 
 LEVEL = "level"
@@ -184,7 +184,7 @@ def _as_optimum(verdict: Verdict) -> str:
     over, tolerance = next(told, (math.inf, 0.0))
     if float(over) <= float(tolerance):
         return f"the optimum to {tolerance:g}"
-    return f"not shown to be off the optimum by more than {tolerance:g}: {UNPRINTED}"
+    return f"no farther from the optimum than {tolerance:g} {UNPRINTED}"
 
 
 def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict], noun: str) -> list[str]:

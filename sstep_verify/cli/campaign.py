@@ -226,11 +226,18 @@ def finish(
     for line in (line for part in results.studies.values() for line in part.broken):
         click.echo(f"  {line}")
     expected, further, vacuous = Expected.of(results), "", False
+    causes: dict[str, str] = {}
     for case in results.cases:
         if case.status not in ("PASS", PREDICTED):
             status = expected.status_of_case(case, results.verdicts_of(case.id))
             vacuous = vacuous or case.status == "VACUOUS"
-            click.echo(textwrap.indent(f"{status} {case.id}: {case.reason}", "    ")[2:])
+            reason, *more = case.reason.split("\n", 1)
+            same = ", ".join(_telling(results, case)[1])
+            click.echo(f"  {status} {case.id}: {reason}{f' (also: {same})' * bool(same)}")
+            for cause in more:  # What is said of an earlier problem is said once.
+                first = causes.setdefault(cause, case.id)
+                words = cause if first == case.id else f"The same as on {first}."
+                click.echo(textwrap.indent(words, "    "))
             if unforeseen := expected.unforeseen(results.verdicts_of(case.id)):
                 click.echo(f"    not expected: {', '.join(unforeseen)}")
             further = further or _further(results, case, Path(named) if written else kept)
@@ -273,8 +280,23 @@ def _tell_errors(results) -> None:
 def _further(results, case, folder: Path | None) -> str:
     """The command that explains the verdict that a case is told by; else the one that runs it again.
 
-    Artefacts lie in the `folder`; None if they are kept nowhere. Empty of a case that is VACUOUS. A verdict
-    that was expected to fail is explained where no other is.
+    Artefacts lie in the `folder`; None if they are kept nowhere. Empty of a case that is VACUOUS.
+    """
+    verdict, _ = _telling(results, case)
+    if verdict is None or not verdict.replay:
+        return ""
+    program, *words, last = shlex.split(verdict.replay)
+    if words != ["explain", "--again"]:
+        return f"run {case.id} again: {verdict.replay}"
+    if folder is None:
+        return f"run {case.id} again: {verdict.evidence.get('run_again', 'no command was kept')}"
+    return f"more: {shlex.join([program, 'explain', str(folder / last)])}"
+
+
+def _telling(results, case) -> tuple[Any, list[str]]:
+    """The verdict that a case is told by, None where it is VACUOUS; the other checks that end so at its s.
+
+    One that was expected to fail is told where there is no other.
     """
     from sstep_verify.campaign.headline import telling
     from sstep_verify.report.expected import Expected
@@ -292,12 +314,8 @@ def _further(results, case, folder: Path | None) -> str:
     for one in found:
         several = (number for defect in one.defects for number in defect.requirements)
         one.requirements = (one.requirement,) if one.requirement else tuple(several)
-    verdict = telling(found) if found else None
-    if verdict is None or not verdict.replay:
-        return ""
-    program, *words, last = shlex.split(verdict.replay)
-    if words != ["explain", "--again"]:
-        return f"run {case.id} again: {verdict.replay}"
-    if folder is None:
-        return f"run {case.id} again: {verdict.evidence.get('run_again', 'no command was kept')}"
-    return f"more: {shlex.join([program, 'explain', str(folder / last)])}"
+    if not found:
+        return None, []
+    verdict = telling(found)
+    others = dict.fromkeys(one.check for one in found if one.s == verdict.s and one.check != verdict.check)
+    return verdict, [*others]

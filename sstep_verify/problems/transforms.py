@@ -65,7 +65,7 @@ def scale_from(problem: Problem, text: str) -> float:
         value = math.nan
     if not (math.isfinite(value) and value):
         raise InputError(
-            f"scale {text!r}{closest(text, known)}; needed is a number other than 0, or one of "
+            f"scale {text!r}{closest(text, known)}; it must be a number other than 0, or one of "
             f"{', '.join(known)}"
         )
     return value

@@ -17,9 +17,9 @@ from sstep_verify.quantities import KERNEL
 from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.plain import count, grouped, promised
-from sstep_verify.report.results import MULTIPLES, TOO_FEW, Results
+from sstep_verify.report.results import MULTIPLES, TOO_FEW, Results, TooFew
 from sstep_verify.report.verdicts import failures
-from sstep_verify.report.words import s_in_words, s_on
+from sstep_verify.report.words import lacking_together, s_in_words, s_on
 from sstep_verify.verdict import UNSETTLED, NoteKind, Status
 
 MOST_CAUSES = 3
@@ -202,8 +202,9 @@ def _left(results: Results) -> list[Row]:
     missing = _planned(results) - len(cases)
     not_judged = [f"{missing} of {counted(_planned(results), noun)} planned"] if missing else []
     rows.append(Row("Not judged", tuple(not_judged)))
-    too_few: Any = results.campaign.parameters.get(TOO_FEW) or ()
-    rows.append(Row("Too little compared", tuple(one["words"] for one in too_few[:3])))
+    listed: Any = results.campaign.parameters.get(TOO_FEW) or ()
+    short = [TooFew(**{name: one[name] for name in TooFew.__dataclass_fields__}) for one in listed]
+    rows.append(Row("Too little compared", tuple(lacking_together(short)[:3])))
     expected = Expected.of(results)
     known = [one for one in results.verdicts if expected.reason(one) is not None]
     on = len({one["case"] for one in known})
@@ -249,7 +250,8 @@ def unseen(results: Results) -> Iterable[str]:
     noun, known = noun_of(cases), {one["case"] for one in compared}
     judged = [case for case in cases if case.id in known]
     if rest := [case for case in cases if case.id not in known]:
-        yield f"{_of(rest, cases, noun)}: nothing of their runs was compared"
+        whose = "their" if rest[1:] else "its"
+        yield f"{_of(rest, cases, noun)}: nothing of {whose} runs was compared"
     if not judged:
         return
     samples, features = (max(getattr(case, name) for case in judged) for name in ("samples", "features"))

@@ -72,7 +72,7 @@ def _bare(at: Any) -> Any:
 
 
 def _size(verdict: Verdict) -> Iterator[Line]:
-    if not verdict.executed or verdict.measured == verdict.bound == 0:
+    if not verdict.executed or verdict.violations or verdict.measured == verdict.bound == 0:
         return
     step = verdict.evidence.get(WORST_STEP)
     at = f", at step {step}" if step else ""

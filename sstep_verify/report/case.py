@@ -28,6 +28,9 @@ OF_A_RUN = (
 )  # fmt: skip
 """Facts of a case that say how its runs were made."""
 
+WORDS = {"exchange": "communication scheme"}
+"""Facts that a reader knows by other words."""
+
 
 @dataclass(frozen=True)
 class Run(Record):
@@ -132,7 +135,7 @@ class Case(Record):
     def told_facts(self) -> dict[str, object]:
         """The facts by their names in words, of a vector that was handed over without those of a run."""
         told = {name: fact for name, fact in self.facts.items() if self.of_runs or name not in OF_A_RUN}
-        return {name.replace("_", " "): fact for name, fact in told.items()}
+        return {WORDS.get(name, name.replace("_", " ")): fact for name, fact in told.items()}
 
 
 def noun_of(cases: Collection[Case]) -> str:

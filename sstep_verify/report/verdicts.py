@@ -24,7 +24,7 @@ CHECKS = {
     "contract": "A run is what was asked for: length, values, log.",
     "step-replay": "Every logged step is one classical step from the run's own alpha, within rounding.",
     "window-replay": "Every window of s steps ends where exact arithmetic would, within rounding.",
-    "trajectory": "A short run from zero stays near the exact trajectory.",
+    "trajectory": "A short run from zero stays on the exact trajectory, within rounding.",
     "sstep-equals-classical": "Runs with s > 1 end where the run with s = 1 does, within rounding.",
     "metamorphic-exact": "Runs that must agree in every bit do.",
     "kernel-entries": "The kernel values that were used are correct, within rounding.",
@@ -34,7 +34,7 @@ CHECKS = {
     "claim-honesty": "What a solver reports about its result is true.",
     "residual-gap": "Maintained weights stay those of alpha.",
     "rank-coherence": "Every rank holds the same alpha, bit for bit, wherever it is recorded.",
-    "message-count": "Messages are as many as the declared exchange implies for windows of s.",
+    "message-count": "Messages are as many as the declared communication scheme implies for windows of s.",
 }
 """Each check in one line."""
 

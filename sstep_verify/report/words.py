@@ -59,7 +59,7 @@ COMPARED = {
     "residual-gap": "the weights that belong to the recorded alpha",
     "determinism": "a second run of the same request, bit for bit",
     "rank-coherence": "the values of rank 0, bit for bit",
-    "message-count": "the counts that the declared exchange implies",
+    "message-count": "the counts that the declared communication scheme implies",
     "metamorphic-exact": "the run of the scaled problem, bit for bit",
     "contract": "the request of every run",
 }
@@ -616,7 +616,9 @@ def _log_elsewhere(verdict: Verdict, at: Place) -> str:
         return f"{entry} in {held}, and the log holds it in float64, as {at.expected!r}"
     if at.expected is not None and math.isnan(at.expected):
         return f"{entry} as {at.found!r}, but the log has NaN for it"
-    return f"{entry} as {at.found!r}, but the log leads to {at.expected!r}. Either may be wrong"
+    explained = {HintKind.LOG_OF_INCREMENTS, HintKind.LOG_IN_FLOAT32} & {one.kind for one in verdict.hints}
+    either = "" if explained else ". Either may be wrong"
+    return f"{entry} as {at.found!r}, but the log leads to {at.expected!r}{either}"
 
 
 def _log_shape(verdict: Verdict, at: Place) -> str:
@@ -800,12 +802,13 @@ def _violated(verdict: Verdict) -> Iterator[str]:
     for one in verdict.violations:
         if one.run not in raised or one.item != "stop reason":
             items.setdefault(one.run, []).append(ITEMS[one.item].format_map(vars(one)))
-    alike = len({tuple(words) for words in items.values()}) == 1
-    shown = list(items)[: 1 if alike else 3]
-    for run in shown:
-        yield f"Run {run}: {'; '.join(items[run])}."
-    if more := len(items) - len(shown):
-        yield f"{counted(more, 'more run')} {'likewise' if alike else 'violate the contract'}."
+    alike = grouped(items, lambda run: tuple(items[run]))
+    shown = list(alike.items())[:3]
+    for words, (run, *others) in shown:
+        also = f" {counted(len(others), 'more run')} likewise." if others else ""
+        yield f"Run {run}: {'; '.join(words)}.{also}"
+    if more := len(items) - sum(len(runs) for _, runs in shown):
+        yield f"{counted(more, 'more run')} {'violates' if more == 1 else 'violate'} the contract."
 
 
 def s_in_words(values: Iterable[int]) -> str:
@@ -832,7 +835,16 @@ def s_on(parts: Mapping[int, str]) -> tuple[str, ...]:
 
 def lacking(few: TooFew) -> str:
     """How few comparisons a check executed."""
-    planned = counted(few.planned, "planned comparison")
-    return (
-        f"{few.check}, {few.case}, s = {few.s}: {few.executed} of {planned} executed, {few.needed} needed"
-    )
+    (line,) = lacking_together([few])
+    return line
+
+
+def lacking_together(several: Iterable[TooFew]) -> list[str]:
+    """The same of several, those with the same counts together: ``box and contract, case, s = 1, 6``."""
+    by_check = grouped(several, lambda one: (one.check, one.case, one.executed, one.planned, one.needed))
+    alike = grouped(by_check, lambda key: (*key[1:], tuple(one.s for one in by_check[key])))
+    return [
+        f"{' and '.join(check for check, *_ in keys)}, {case}, s = {', '.join(map(str, values))}: "
+        f"{executed} of {counted(planned, 'planned comparison')} executed, {needed} needed"
+        for (case, executed, planned, needed, values), keys in alike.items()
+    ]

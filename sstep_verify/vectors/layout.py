@@ -1,4 +1,4 @@
-"""The files of a vector: those of the problem, which are an exchange folder, and of what is expected.
+"""The files of a vector: those of the problem, which are a run folder, and of what is expected.
 
 Vectors are written a folder each, beside an index and a README, all of it or nothing.
 """

@@ -1,4 +1,4 @@
-"""A classical solver that reads the exchange folder and writes a log; a planted mistake is its second argument."""
+"""A classical solver that reads the run folder and writes a log; a planted mistake is its second argument."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Changes after which an exchange folder is not what its program may take."""
+"""Changes after which a run folder is not what its program may take."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_the_protocol_solver_ends_with_the_code_of_the_header(tmp_path, solvers,
 
 
 def plain(solvers: dict[str, Path], samples: Path, case: Case, ranks: int, seed: int = SEED, more: int = 0):
-    """A run of the solver that knows of no exchange folder; `more` samples are asked for than there are."""
+    """A run of the solver that knows of no run folder; `more` samples are asked for than there are."""
     parameter = {"linear": 0, "polynomial": 2, "rbf": 0.5}[case.kernel]
     return start(
         ranks, solvers["plain"], case.loss, samples, SAMPLES + more, FEATURES, PARAMETER, case.kernel, parameter,

@@ -1,4 +1,4 @@
-"""The C header: it compiles cleanly, reads what stands in an exchange folder, and refuses what does not."""
+"""The C header: it compiles cleanly, reads what stands in a run folder, and refuses what does not."""
 
 from __future__ import annotations
 

@@ -67,7 +67,13 @@ def test_the_page_of_a_vector_tells_of_no_stream_and_no_solver(run):
     run(svm(), *SVM)
     page = Path("sstep-verify-out/alpha-final/index.html").read_text("utf-8")
     assert "<dt>optimum found by</dt>" in page
-    for fact in ("<dt>index stream", "update in-place", "not declared", "<dt>solver", "<dt>exchange"):
+    for fact in (
+        "<dt>index stream",
+        "update in-place",
+        "not declared",
+        "<dt>solver",
+        "<dt>communication scheme",
+    ):
         assert fact not in page, fact
 
 
@@ -78,7 +84,7 @@ def test_printed_decimals_enter_the_bound(run):
     gap = evidence["gap_over_optimal_value"][0]
     assert gap > 1e-8, gap  # More than the tolerance alone allows, so that this alone is not said.
     assert ": the optimum to" not in told
-    assert "more than 1e-08: the rest may be of digits that were not printed, gap" in told
+    assert "no farther from the optimum than 1e-08 and the digits that were not printed allow, gap" in told
     code, told, found = run(svm() * (1 + 1e-4), *SVM, form="%.6f")
     assert code == 1
     assert {one["check"] for one in found["verdicts"] if one["status"] == "FAIL"} == {"optimum", "box"}

@@ -213,9 +213,9 @@ class Undeclared(ReferenceSolver):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ((DATA, STREAM), r"problem = array\(\[\[ .* of type ndarray; needed is a Problem"),
-        ((PROBLEM, DATA), r"stream = array\(\[\[ .* of type ndarray; needed is an IndexStream, such as"),
-        ((STREAM, PROBLEM), r"problem = IndexStream\(kind='uniform', .* of type IndexStream; needed is a"),
+        ((DATA, STREAM), r"problem = array\(\[\[ .* of type ndarray; it must be a Problem"),
+        ((PROBLEM, DATA), r"stream = array\(\[\[ .* of type ndarray; it must be an IndexStream, such as"),
+        ((STREAM, PROBLEM), r"problem = IndexStream\(kind='uniform', .* of type IndexStream; it must be a"),
     ],
     ids=["an array for the problem", "an array for the stream", "one for the other"],
 )
@@ -235,7 +235,7 @@ def test_what_is_no_problem_or_stream_is_refused_in_one_line(given, words):
     ids=["a function", "a class", "no declaration"],
 )
 def test_what_is_no_solver_is_refused_with_the_way_out(solver, what):
-    words = rf"solver {what}; needed is .*CallableSolver\(function, Declaration\(\.\.\.\)\)"
+    words = rf"solver {what}; it must be .*CallableSolver\(function, Declaration\(\.\.\.\)\)"
     with pytest.raises(InputError, match=words):
         judge(solver, PROBLEM, STREAM, s=4)
     with pytest.raises(InputError, match=words):

@@ -84,7 +84,7 @@ def test_of_a_run_without_a_final_value_none_is_reported(spoil, tmp_path):
     ("options", "words"),
     [
         ({"profile": "smok"}, "did you mean 'smoke'"),
-        ({"profile": ["smoke"]}, r"profile = \['smoke'\] of type list; needed is the name of one"),
+        ({"profile": ["smoke"]}, r"profile = \['smoke'\] of type list; it must be the name of one"),
         (
             {"profile": "smoke", "tasks": ["svm-l1"], "data": "small_regression"},
             "two classes are needed, but the targets hold 32 distinct values",
@@ -100,10 +100,10 @@ def test_of_a_run_without_a_final_value_none_is_reported(spoil, tmp_path):
         ({"profile": "smoke", "seed": -1}, r"seed = -1, but it must be an integer in 0\.\."),
         (
             {"profile": "smoke", "data": np.ones((3, 2))},
-            "data = .* of type ndarray; needed is the name of a",
+            "data = .* of type ndarray; it must be the name of a",
         ),
-        ({"profile": "smoke", "only": 3}, "only = 3 of type int; needed is"),
-        ({"profile": "smoke", "out": 3}, "out = 3 of type int; needed is"),
+        ({"profile": "smoke", "only": 3}, "only = 3 of type int; it must be"),
+        ({"profile": "smoke", "out": 3}, "out = 3 of type int; it must be"),
         ({"profile": "smoke", "only": "nothing"}, "nothing"),
         ({"profile": "smoke", "s": [0]}, "s = 0"),
         ({"profile": "smoke", "ranks": [1, 2]}, "runs in one process, but ranks = 2"),

@@ -1,5 +1,5 @@
 function solve_folder(folder)
-% SOLVE_FOLDER  The MATLAB reference on an exchange folder; leaves a trace.
+% SOLVE_FOLDER  The MATLAB reference on a run folder; leaves a trace.
 %
 %   SOLVE_FOLDER(folder) reads the files of a run (docs/run-folder.md), makes it
 %   with SSTEP_DCD_KSVM or SSTEP_BDCD_KRR, and writes a at its points. Runs in

@@ -268,7 +268,7 @@ def _setting(text: str) -> tuple[str, str, object]:
     plain = [one for table in UNNAMED for one in tables[table]]
     if not equals or (key not in tables.get(part, [key]) if part else key not in plain):
         raise InputError(
-            f"--set {text!r:.80}: needed is KEY=VALUE, such as writes=final, with a key of a program file"
+            f"--set {text!r:.80}: it must be KEY=VALUE, such as writes=final, with a key of a program file"
             f"{among(key, [*dict.fromkeys(plain)])}; others as TABLE.KEY "
             "(sstep-verify explain program-file)"
         )

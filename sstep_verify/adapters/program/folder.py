@@ -1,4 +1,4 @@
-"""The exchange folder of one run: looked at before it is read, read strictly, and cleared."""
+"""The run folder of one run: looked at before it is read, read strictly, and cleared."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NUMBER_BYTES = 64
 
 
 class Room:
-    """An empty exchange folder, `folder`, for one run of a program."""
+    """An empty run folder, `folder`, for one run of a program."""
 
     def __init__(self) -> None:
         self._place = Path(tempfile.mkdtemp(prefix="sstep-verify-run-"))
@@ -154,10 +154,10 @@ def read_printed(
 
 
 def _printed_text(folder: Path, name: str, count: int) -> str:
-    """A file of the exchange folder, which no link may lead out of."""
+    """A file of the run folder, which no link may lead out of."""
     path = folder / name
     if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(folder)):
-        raise NoResultError(f"{name}: lies outside the exchange folder, where a link leads")
+        raise NoResultError(f"{name}: lies outside the run folder, where a link leads")
     content = content_of(path, OTHER_BYTES + NUMBER_BYTES * count, "a result", NoResultError)
     return content.decode("utf-8", "replace")
 
@@ -179,7 +179,7 @@ def read_exchanged(
     taken: Translation,
     long: dict[str, set[float]],
 ) -> Trajectory:
-    """What a program left of a run in the exchange folder, from `initial`; ProgramError if it is no result.
+    """What a program left of a run in the run folder, from `initial`; ProgramError if it is no result.
 
     Of one that leaves its final a only that is the end alone. `long` is changed: of each file of its runs,
     `Numbers.long` of all of them.

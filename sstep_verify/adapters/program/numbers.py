@@ -217,7 +217,7 @@ def _one_of(folder: Path, name: str, count: int, kind: str) -> bytes | list[byte
 
 
 def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | None:
-    """The numbers of ``NAME.bin`` or ``NAME.txt`` in an exchange folder; None if there is neither.
+    """The numbers of ``NAME.bin`` or ``NAME.txt`` in a run folder; None if there is neither.
 
     ProgramError if both are there, there are too few or too many, or something is no number.
     """

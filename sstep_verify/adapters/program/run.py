@@ -316,7 +316,7 @@ def digests(program: Program) -> dict[str, str]:
 def seconds_of_a_start(solver: Solver, request: RunRequest) -> float:
     """Start a program that leaves its result a few times, with other indices each time; seconds of a start.
 
-    The program is to take its coordinates from the exchange folder; the request is a short run from zero.
+    The program is to take its coordinates from the run folder; the request is a short run from zero.
     If a run fails the seconds are 0, and nothing is said of it here. An InputError says that all end in the
     same a, which is not 0, whatever the indices.
     """

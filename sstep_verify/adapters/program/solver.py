@@ -1,4 +1,4 @@
-"""A program as a solver: one exchange folder and one process for each run."""
+"""A program as a solver: one run folder and one process for each run."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ class ProgramSolver:
         }  # fmt: skip
 
     def _write(self, request: RunRequest, folder: Path, taken: Translation) -> None:
-        """The exchange folder, with a0 and coordinates as the program has them."""
+        """The run folder, with a0 and coordinates as the program has them."""
         initial, own = start_vector(request, "float64"), self.described.stream
         if own and own.logged:  # The coordinates are the program's to write, also where we know them.
             request = replace(request, stream=replace(request.stream, drawn=""))

@@ -158,10 +158,10 @@ class Program:
 
 @dataclass(frozen=True)
 class Printed:
-    """Where a program that knows nothing of the exchange folder prints its final a.
+    """Where a program that knows nothing of the run folder prints its final a.
 
     The numbers follow the text `after`, where it stands last, between white space; it may be empty for a
-    `file`, which then holds the numbers and nothing else: its name is relative to the exchange folder, with
+    `file`, which then holds the numbers and nothing else: its name is relative to the run folder, with
     places, and empty for standard output. Printed are the `first` entries of a, all m if that is 0.
     """
 
@@ -179,7 +179,7 @@ class Printed:
         where = f"[final] file = {self.file!r:.80}"
         if self.file.endswith(".bin"):
             raise InputError(
-                f"{where}: [final] reads text; leave it out, and final.bin of the exchange folder is read "
+                f"{where}: [final] reads text; leave it out, and final.bin of the run folder is read "
                 "as float64"
             )
         if self.first < 0:
@@ -188,11 +188,11 @@ class Printed:
         inside = self.file.removeprefix("{dir}/")
         if ".." in PurePosixPath(inside).parts or inside.startswith("/") or "{dir}" in inside:
             raise InputError(
-                f"{where} leaves the exchange folder; name a file in it, such as '{{dir}}/result.txt'"
+                f"{where} leaves the run folder; name a file in it, such as '{{dir}}/result.txt'"
             )
 
     def name(self, places: dict[str, object]) -> str:
-        """The file's name in the exchange folder, with the places filled in; empty for standard output."""
+        """The file's name in the run folder, with the places filled in; empty for standard output."""
         return self.file.removeprefix("{dir}/").format(**places)
 
 
@@ -201,7 +201,7 @@ class Draws:
     """How a program draws its coordinates itself, from the first on.
 
     The kind is a generator of `problems.draws`, with a seed from 0 to 2^32 - 1, or logged: it leaves them
-    in the exchange folder, as ``indices.txt`` or ``indices.bin``. With `replacement` a block may hold a
+    in the run folder, as ``indices.txt`` or ``indices.bin``. With `replacement` a block may hold a
     coordinate several times (S-2.5); otherwise a number that its block has already is drawn again, and a
     log holds distinct ones. Anything else is an InputError.
     """

@@ -33,7 +33,7 @@ from sstep_verify.protocol import is_foreign, is_program
 from sstep_verify.report.case import Case
 from sstep_verify.report.expected import Expected
 from sstep_verify.report.results import MULTIPLES, TOO_FEW
-from sstep_verify.report.words import lacking
+from sstep_verify.report.words import lacking, lacking_together
 from sstep_verify.verdict import UNSETTLED, Verdict
 
 JUDGES = {
@@ -262,7 +262,7 @@ class Verdicts(Kind):
             verdicts,
             planned_cases=sum(len(unit.keys) for unit in units),
             steps=sum(run.iterations or 0 for case in cases for run in case.runs),
-            too_few={one.case.id: [*map(lacking, one.too_few)] for one in state.outcomes},
+            too_few={one.case.id: lacking_together(one.too_few) for one in state.outcomes},
             state=state,
         )
         power = "" if state.interrupted else power_of(definition, plan.only, verdicts)
@@ -276,7 +276,10 @@ class Verdicts(Kind):
             title=f"{definition.title}, {FINAL_ONLY}" if ends else "",
             cases=cases,
             verdicts=verdicts,
-            notes=[*_remarked(cases), *(f"too few comparisons: {lacking(one)}" for one in short)],
+            notes=[
+                *_remarked(cases),
+                *(f"too few comparisons: {line}" for line in lacking_together(short)),
+            ],
             parameters={
                 MULTIPLES: multiples_only(cases, verdicts),
                 TOO_FEW: [asdict(one) | {"words": lacking(one)} for one in short],

@@ -255,20 +255,20 @@ def too_few(
     """The checks and runs with fewer executed comparisons than their minimum.
 
     `checks` are the ids of those that judged the case, and gave the `verdicts`; a plain run that ended
-    early has fewer windows to replay than the minimum. There is none of what failed, nor of a check that
-    was not made since the contract failed: a FAIL says more.
+    early has fewer windows to replay than the minimum. There is none of what failed, nor of an s at which
+    the contract failed, nor of a check that was not made since it failed: a FAIL says more.
     """
     short = []
     failed = {(one.check, one.s) for one in verdicts if one.status is Status.FAIL}
     judged = {one.check for one in verdicts}
-    broken = any(check == contract.ID for check, _ in failed)
+    broken = {s for check, s in failed if check == contract.ID}
     for check in checks_of(checks):
         if check.level is None or check.level > case.declaration.level:
             continue
         for s in case_of(check, case).s_values:
             if not (check.applies(case, s) and check.affordable(case, s) and check.bounded(case, s)):
                 continue
-            if (check.id, s) in failed or (broken and check.id not in judged):
+            if (check.id, s) in failed or s in broken or (broken and check.id not in judged):
                 continue
             needed = 1
             if check.by_windows:

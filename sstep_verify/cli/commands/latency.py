@@ -45,7 +45,7 @@ EXCHANGES = ("allreduce", "reduce-scatter", "gram")
 )  # fmt: skip
 @click.option(
     "--exchange", type=click.Choice(EXCHANGES), default="allreduce", show_default=True,
-    help="What our solver communicates in a window.",
+    help="Communication scheme of our solver.",
 )  # fmt: skip
 @click.option(
     "--exec", "command_line", metavar="COMMAND|FILE.toml",

@@ -50,7 +50,10 @@ from sstep_verify.files import Output, claim
     "--np", "ranks", type=numbers(), default="1,2,4,8,16,32,64", show_default=True,
     help="Numbers of ranks (P); of a single one every s is printed, else s = 1 and the best.",
 )  # fmt: skip
-@click.option("--exchange", type=click.Choice(EXCHANGES), default="allreduce", show_default=True)
+@click.option(
+    "--exchange", type=click.Choice(EXCHANGES), default="allreduce", show_default=True,
+    help="Communication scheme.",
+)  # fmt: skip
 @click.option(
     "--program", type=click.Choice(("production", "published")), default="production", show_default=True,
     help="This package's solver, or the paper's programs where the machine was fitted to them.",

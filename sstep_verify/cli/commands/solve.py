@@ -58,7 +58,7 @@ def windows(given: str):
 @click.option("--seed", type=NUMBER, default=0, show_default=True, help="Seed of the drawn coordinates.")
 @click.option(
     "--exchange", type=click.Choice(["auto", "allreduce", "support", "reduce-scatter", "gram"]),
-    default="auto", show_default=True, help="What is communicated in a window.",
+    default="auto", show_default=True, help="Communication scheme: what ranks send in a window.",
 )  # fmt: skip
 @click.option(
     "--partition", type=click.Choice(["work", "contiguous"]), default="work", show_default=True,

@@ -156,13 +156,13 @@ def test_targets_of_a_regression_are_told_from_labels():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"name": np.ones(2)}, r"name = array\(\[1\., 1\.\]\) of type ndarray; needed is a text"),
+        ({"name": np.ones(2)}, r"name = array\(\[1\., 1\.\]\) of type ndarray; it must be a text"),
         (
             {"kernel": "rbf"},
-            r"kernel = 'rbf' of type str; needed is a kernel, such as RBFKernel\(sigma=1.0\)",
+            r"kernel = 'rbf' of type str; it must be a kernel, such as RBFKernel\(sigma=1.0\)",
         ),
-        ({"kernel": RBFKernel}, "kernel = <class .*RBFKernel'> of type type; needed is a kernel"),
-        ({"loss": 1.0}, r"loss = 1\.0 of type float; needed is a loss, such as Hinge\(C=1\.0\)"),
+        ({"kernel": RBFKernel}, "kernel = <class .*RBFKernel'> of type type; it must be a kernel"),
+        ({"loss": 1.0}, r"loss = 1\.0 of type float; it must be a loss, such as Hinge\(C=1\.0\)"),
         (
             {"targets": ["a", "b", "a", "b"]},
             r"targets = \['a', 'b', 'a', 'b'\]: of type <U1, .* such as -1.0",

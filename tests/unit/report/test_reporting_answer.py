@@ -92,12 +92,12 @@ def test_a_problem_on_which_nothing_was_compared_is_not_looked_at():
     found = rows_of(judged([case("a"), large], [verdict("a"), *raised], {"a": [2]}, 1), Status.FAIL)
     small = case("a")
     parts = found["Not looked at"]
-    assert parts[0] == "1 of 2 problems: nothing of their runs was compared"
+    assert parts[0] == "1 of 2 problems: nothing of its runs was compared"
     assert f"larger data than {count(small.samples)} samples or {count(small.features)} features" in parts
     assert "several ranks (each run had one)" in parts
     assert "s above 2" in parts
     nothing = rows_of(judged([large], raised, {}, 1), Status.FAIL)["Not looked at"]
-    assert nothing == ("1 of 1 problem: nothing of their runs was compared",)
+    assert nothing == ("1 of 1 problem: nothing of its runs was compared",)
 
 
 def test_windows_that_nothing_observed_are_no_correct_s():

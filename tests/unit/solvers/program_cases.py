@@ -37,7 +37,7 @@ def ending(mode: str, *more: str, limit: float = 20.0, memory: float = 0.0) -> P
 
 
 def leaving(text: str, tables: str, tmp_path: Path, writes: str = "final", more: str = "") -> ProgramSolver:
-    """A program that runs some lines of Python in its exchange folder."""
+    """A program that runs some lines of Python in its run folder."""
     lines = f"import os, sys; os.chdir(sys.argv[1])\n{text}"
     command = json.dumps([sys.executable, "-S", "-c", lines.replace("{", "{{").replace("}", "}}"), "{dir}"])
     path = tmp_path / "p.toml"

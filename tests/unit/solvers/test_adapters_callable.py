@@ -125,7 +125,7 @@ def test_a_list_of_numbers_will_do_and_the_observer_ends_the_run():
 def test_what_is_no_vector_is_an_error(returned):
     solver = CallableSolver(lambda *arguments: returned, DECLARATION)
     with pytest.raises(
-        InputError, match=r"mine: the function returned .* needed is a real vector of shape"
+        InputError, match=r"mine: the function returned .* it must be a real vector of shape"
     ):
         solver.run(request_of())
 

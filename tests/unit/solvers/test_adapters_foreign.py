@@ -59,7 +59,7 @@ def test_an_object_a_class_and_a_factory_are_solvers(name):
         (f"{MODULE}:Spoiled.run", "is of type function, which cannot be called"),
         (f"{MODULE}:Spoiled.__name__", "is of type str, which cannot be called"),
         (f"{MODULE}:broken_factory", "cannot be had: TypeError: planted"),
-        ("collections:OrderedDict", "is of type OrderedDict; needed is a solver"),
+        ("collections:OrderedDict", "is of type OrderedDict; it must be a solver"),
         (":solver", "module:object"),
         ("module:", "module:object"),
         ("mysol.py:solver", "write mysol:solver,"),
