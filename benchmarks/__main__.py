@@ -27,6 +27,7 @@ NAMES = (
     "oracle",
     "model",
     "relay",
+    "streams",
 )
 
 SHARED = {

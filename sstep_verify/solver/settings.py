@@ -161,7 +161,7 @@ class Settings(Options):
 
     What is None or "auto" is left to `solver.training.decisions.decide`, which returns the same record with
     everything in it: also `exchanges`, what may be communicated, the first to begin with (one
-    unless s is tuned), and why this exchange and these blocks.
+    unless s is tuned), and why this exchange, these blocks and this s.
 
     `data` is a LIBSVM file or the name of a data set, of which `directory` has some; the checkpoint is
     beside `out`, the file of the result, and written every `checkpoint_seconds`, see
@@ -169,13 +169,14 @@ class Settings(Options):
     go together. A run goes on from its checkpoint if it is to `resume`, and replaces files by `force`.
     `bias` is the value of a constant feature that is appended, 0 for none (`problems.transforms`).
 
-    `block` (b; auto: `costs.messages`), `s` (auto: tuned while training runs, by `costs.tuning`) and
-    `iterations` (H) are counted in coordinates and iterations, and so is `interval`, from one measurement
-    to the next: a multiple of s unless s is tuned, for windows are cut where an interval ends. `tolerance`
-    is the relative gap (K-SVM) or residual (K-RR) at which training ends, 0 for never. `stream` draws every
-    block anew ("uniform") or a permutation of all coordinates each pass ("epochs"). Where s is tuned,
-    `largest_s` may be tried, `exchange` is that of the first window, and the windows of the run whose
-    result or checkpoint `sequence` names are made again, as far as they go. `cache` None is the default
+    `block` (b; auto: `costs.messages`), `s` (auto: on several ranks tuned while training runs, by
+    `costs.tuning`) and `iterations` (H) are counted in coordinates and iterations, and so is `interval`,
+    from one measurement to the next: a multiple of s unless s is tuned, for windows are cut where an
+    interval ends. `tolerance` is the relative gap (K-SVM) or residual (K-RR) at which training ends, 0 for
+    never. `stream` draws every block anew ("uniform") or a permutation of all coordinates each pass
+    ("epochs"). Where s is tuned, `largest_s` may be tried, `exchange` is that of the first window, and the
+    windows of the run whose result or checkpoint `sequence` names are made again, as far as they go.
+    `cache` None is the default
     with exchange auto, else 0. All else is of `Options`.
 
     Raises InputError if a value is out of range, or two do not go together.
@@ -186,7 +187,7 @@ class Settings(Options):
     kernel: Kernel = field(default_factory=LinearKernel)
     loss: Loss = field(default_factory=lambda: Hinge(1.0))
     block: int | Literal["auto"] = 1
-    s: int | Literal["auto"] = 16
+    s: int | Literal["auto"] | None = None
     largest_s: int | None = None
     sequence: str | None = None
     iterations: int | None = None
@@ -206,6 +207,7 @@ class Settings(Options):
     exchanges: tuple[str, ...] = ()
     exchange_reason: str = "asked for"
     block_reason: str = "asked for"
+    s_reason: str = "asked for"
 
     KNOWN: ClassVar = {
         **Options.KNOWN, "exchange": ("auto", *EXCHANGES), "stream": ("uniform", "epochs"),
@@ -236,7 +238,7 @@ class Settings(Options):
                         f"{name} = {value} is for s = 'auto', but s is {self.s}; ask for s = 'auto', or "
                         "drop it"
                     )
-            if self.interval is not None and self.interval % self.s:
+            if self.interval is not None and self.s is not None and self.interval % self.s:
                 raise InputError(
                     f"interval = {self.interval} is no multiple of s = {self.s}, but windows are not cut; "
                     f"use {max(round(self.interval / self.s), 1) * self.s}"
@@ -267,7 +269,7 @@ class Settings(Options):
     def width(self) -> int:
         """Iterations of the longest window."""
         width = self.largest_s if self.s == "auto" else self.s
-        assert width is not None
+        assert isinstance(width, int)
         return width
 
     def draws_of(self, samples: int) -> IndexStream:

@@ -79,8 +79,8 @@ def test_one_of_a_thing_is_told_in_the_singular_and_a_window_is_no_longer_than_i
     options = "--task", "krr", "--iterations", "1", "--exchange", "allreduce", "--out", "r.npz"
     lines = solve(folder, "one", *options).stdout.splitlines()
     assert lines[0] == "one / linear / krr lambda=1: 1 sample, 1 feature, 1 rank"
-    assert any(line.startswith("windows: 1 of up to 16 iterations, 1 kernel row, 1 coll") for line in lines)
-    assert any(line.startswith("monitoring: first, every 1008 iterations and last, ") for line in lines)
+    assert any(line.startswith("windows: 1 of up to 64 iterations, 1 kernel row, 1 coll") for line in lines)
+    assert any(line.startswith("monitoring: first, every 1024 iterations and last, ") for line in lines)
     assert lines[-2].endswith(", after 1 iteration")
 
 

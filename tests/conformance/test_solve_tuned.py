@@ -11,7 +11,7 @@ from solve_runs import with_points
 from sstep_verify.errors import TOO_SMALL_TOLERANCE
 from sstep_verify.ranks.environment import promised_size
 from sstep_verify.solver.training import checkpoint as files
-from sstep_verify.solver.training import pipeline
+from sstep_verify.solver.training import decisions, pipeline
 
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="runs the command in its own process")
 
@@ -35,6 +35,8 @@ EACH = ("--checkpoint-seconds", "0")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
+    """The files of points, and one rank that tunes s as several do."""
+    monkeypatch.setattr(decisions, "COUNTED", 0)
     monkeypatch.chdir(tmp_path)
     return with_points(tmp_path, "F", "G", labels=(-1, 1))
 
@@ -117,6 +119,16 @@ def test_what_does_not_go_together_is_refused():
     assert "made with s = auto, but this run has s = 12" in refused(
         *AUTO[:-1], "12", *LONG, "--out", "t.npz", "--resume"
     )
+
+
+def test_one_rank_tunes_nothing(monkeypatch):
+    monkeypatch.setattr(decisions, "COUNTED", 1)
+    told = done(*AUTO, *LONG, "--out", "r.npz").splitlines()
+    assert any(line.startswith("s 8: ") for line in told)  # Divides both 64 and the interval.
+    found = arrays("r.npz")
+    assert "sequence" not in found
+    done(*AUTO[:-2], *LONG, "--out", "s.npz")  # The default.
+    assert arrays("s.npz")["alpha"].tobytes() == found["alpha"].tobytes()
 
 
 def test_a_block_is_chosen_from_the_sizes():

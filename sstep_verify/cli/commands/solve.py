@@ -40,10 +40,10 @@ def windows(given: str):
     help="K-RR: coordinates a step; auto: chosen by cost before training begins.",
 )  # fmt: skip
 @click.option(
-    "--s", "steps", type=windows, default="16", show_default=True, metavar="S|auto|FILE[:MOST]",
-    help="Iterations per window; auto: measured while training runs, with --exchange auto that as well; "
-    "FILE: first the windows of this earlier result or checkpoint again. MOST: try none beyond it, such as "
-    "safe-s certifies for the data.",
+    "--s", "steps", type=windows, metavar="S|auto|FILE[:MOST]",
+    help="Iterations per window; auto: measured while training runs, with --exchange auto that as well, "
+    "but on one rank by counts; FILE: first the windows of this earlier result or checkpoint again. MOST: "
+    "try none beyond it, such as safe-s certifies for the data.  [default: 16; on one rank by counts]",
 )  # fmt: skip
 @click.option("--iterations", type=NUMBER, help="Most iterations  [default: 100 passes over the samples]")
 @click.option(
@@ -155,4 +155,4 @@ def _settings(steps, timers, **given):
     from sstep_verify.solver.settings import Settings
 
     kernel, loss, rest = kernel_and_loss(given)
-    return Settings(kernel=kernel, loss=loss, separate_timers=timers == "separate", **steps, **rest)
+    return Settings(kernel=kernel, loss=loss, separate_timers=timers == "separate", **(steps or {}), **rest)

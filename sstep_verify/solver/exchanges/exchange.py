@@ -219,18 +219,37 @@ LINEAR_SECONDS, POLYNOMIAL_SECONDS, RBF_SECONDS = 4e-10, 1e-9, 4e-9
 """Time of one panel entry after the reduction: its share of the gradient, and its kernel function."""
 
 
+FEW_SAMPLES = 128
+"""Samples up to which one rank forms all their inner products, in the time of ten passes at most: a product
+of matrices makes some four times the operations of a pass in the same time."""
+
+
 def choose_exchange(
-    *, samples: int, s: int, block: int, iterations: int, ranks: int, kernel: Kernel, memory: int
+    *,
+    samples: int,
+    s: int,
+    block: int,
+    iterations: int,
+    ranks: int,
+    kernel: Kernel,
+    memory: int,
+    stored: float = 0.0,
 ) -> tuple[str, int, str]:
     """Choose from the sizes of a run.
 
     `samples`: number of samples (m); `s`, `block`, `iterations`: iterations per window, coordinates per
     block (b), iterations in all (H); `ranks`: number of ranks (P); `memory`: words that a rank may spend on
-    kernel rows. Returns the exchange, words for kept kernel rows (0 for none), and the reason in one
-    sentence.
+    kernel rows; `stored`: values of all samples together, for a linear kernel on one rank. Returns the
+    exchange, words for kept kernel rows (0 for none), and the reason in one sentence.
     """
     most = min(s * block, samples)
     panel, small = samples * most, most * most + most
+    few = samples <= FEW_SAMPLES and samples * samples <= min(memory, 3 * stored)
+    if kernel.linear and ranks == 1 and few and iterations * block > samples:
+        reason = (
+            f"a step with a row of {samples} products that is kept needs fewer operations than one with"
+        )
+        return "allreduce", samples * samples, f"linear kernel: {reason} {stored / samples:.3g} values"
     if kernel.linear and small < panel:
         reason = f"{small} words a window instead of {panel}, whatever the number of samples"
         return "gram", 0, f"linear kernel: {reason}"

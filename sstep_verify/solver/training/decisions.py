@@ -48,7 +48,13 @@ LEAST_INTERVAL = 1000
 """Iterations between two measurements, even where few rows would be formed: a checkpoint takes its time."""
 
 START_S = 16
-"""The s that is tried first, and for which the exchange is chosen."""
+"""The s on several ranks: the default, or the one that is tried first. The exchange is chosen for it."""
+
+COUNTED = 1
+"""Most ranks whose s follows from counts: a rank that waits for nobody has no latency to hide."""
+
+ROWS_AT_ONCE = 64
+"""Kernel rows formed at once where they are not kept: a product of matrices reads the data once for all."""
 
 LARGEST_S, LARGEST_DRAWS = 256, 1024
 """Largest s, and for K-RR largest s b, where nothing else is said: below all that `safe-s` certified in
@@ -74,25 +80,38 @@ def decide(
     """Complete settings for m samples on P ranks.
 
     What they leave open is as it was in the run to go on with, whose identity is `kept`. `stored`: values
-    of all samples together, for block auto; absent, one a sample. InputError if b > m, the interval is no
-    multiple of s, or exchange and cache do not go together.
+    of all samples together, for block auto and s; absent, one a sample. InputError if b > m, the interval
+    is no multiple of s, or exchange and cache do not go together.
     """
     kept, block, why = kept or {}, settings.block, settings.block_reason
+    stored = float(samples) if stored is None else stored
     if block == "auto":
         block, why = 1, "solves cost no more than the rest"
         if settings.ridge:
             from sstep_verify.costs.block_size import block_size
 
-            block = block_size(samples, samples if stored is None else stored, ranks, settings.kernel)
+            block = block_size(samples, stored, ranks, settings.kernel)
     iterations = settings.iterations
     if iterations is None:
         iterations = -(-PASSES * samples // block)
     settings = replace(settings, block=block, block_reason=why, iterations=iterations)
     settings.draws_of(samples)
+    counted = ranks <= COUNTED and _is_counted(settings, kept)
+    if settings.s is None and not counted:
+        earlier = _whole_number(kept, "s")
+        why = "of the run before" if earlier else "default"
+        settings = replace(settings, s=earlier or START_S, s_reason=why)
+    start = settings.s if isinstance(settings.s, int) else START_S
+    if counted:
+        start = 1 if settings.kernel.linear else max(ROWS_AT_ONCE // block, 1)
     exchange, cache, reason = _earlier(settings, samples, kept) or _exchange(
-        settings, samples, iterations, ranks, block
+        settings, samples, iterations, ranks, block, stored, start
     )
     whole = exchange == "allreduce" and cache >= samples * samples
+    if counted:
+        s, s_reason = counted_s(exchange, block, bool(cache), settings.ridge)
+        s = math.gcd(min(s, settings.largest_s or s), settings.interval or 0)
+        settings = replace(settings, s=s, s_reason=s_reason, largest_s=None)
     light = whole or (settings.kernel.linear and not cache)
     exchanges: tuple[str, ...] = (exchange,)
     interval, largest = settings.interval, settings.largest_s
@@ -105,6 +124,7 @@ def decide(
         rows = cache // samples if cache and not whole else samples
         largest = largest or _largest_s(settings, samples, block, interval, rows, kept)
     else:
+        assert settings.s is not None
         interval = interval or default_interval(samples, block, settings.s, light)
     return replace(
         settings,
@@ -117,6 +137,29 @@ def decide(
         gram_limit=max(samples * samples, Options.gram_limit) if whole else Options.gram_limit,
         cache=0 if whole else cache,
     )
+
+
+def _is_counted(settings: Settings, kept: Mapping[str, Any]) -> bool:
+    """Whether s is left open, and no run before has one that goes on."""
+    if settings.s is None:
+        return _whole_number(kept, "s") is None
+    return settings.s == "auto" and settings.sequence is None and kept.get("s") != "auto"
+
+
+def counted_s(exchange: str, block: int, kept_rows: bool, ridge: bool) -> tuple[int, str]:
+    """The s of one rank by counts, and why.
+
+    With weights (exchange gram) every further step of a window needs inner products with all before, so
+    one step is the least work. Where kernel rows are kept, s changes nothing that counts. Where they are
+    formed in every window, `ROWS_AT_ONCE` of them read the data once.
+    """
+    if exchange == "gram":
+        return 1, "one rank waits for nobody, and windows of one step need the fewest inner products"
+    if kept_rows:
+        return START_S, "one rank waits for nobody, and rows that are kept cost no s more than another"
+    most = LARGEST_DRAWS // block if ridge else LARGEST_S
+    reason = f"one rank waits for nobody, and {ROWS_AT_ONCE} kernel rows formed at once read the data once"
+    return max(min(ROWS_AT_ONCE // block, most), 1), reason
 
 
 def identity_of(settings: Settings, ranks: int, machine: str = "") -> dict[str, str | int | None]:
@@ -225,15 +268,15 @@ def schedule_of(
 
 
 def _exchange(
-    settings: Settings, samples: int, iterations: int, ranks: int, block: int
+    settings: Settings, samples: int, iterations: int, ranks: int, block: int, stored: float, s: int
 ) -> tuple[str, int, str]:
     """Exchange, words of kept kernel rows, and why."""
     if settings.exchange != "auto":
         return settings.exchange, settings.cache or 0, "asked for"
     return choose_exchange(
-        samples=samples, s=START_S if settings.s == "auto" else settings.s, block=block,
+        samples=samples, s=s, block=block,
         iterations=iterations, ranks=ranks, kernel=settings.kernel,
-        memory=MEMORY if settings.cache is None else settings.cache,
+        memory=MEMORY if settings.cache is None else settings.cache, stored=stored,
     )  # fmt: skip
 
 

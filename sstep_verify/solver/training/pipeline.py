@@ -263,6 +263,8 @@ def summary_lines(
     if not problem.is_svm:
         yield f"block {settings.block}: {settings.block_reason}"
     yield f"exchange {settings.exchange}{kept}: {settings.exchange_reason}"
+    if training.schedule is None:
+        yield f"s {settings.s}: {settings.s_reason}"
     if made:
         yield (
             f"windows: {made['windows']} of up to {counted(settings.width, 'iteration')}, {_moved(made)} "

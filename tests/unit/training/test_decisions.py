@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge
 from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.training import decisions
 from sstep_verify.solver.training.decisions import (
     LEAST_INTERVAL,
     MEMORY,
     SHARE,
+    START_S,
     decide,
     default_interval,
     identity_of,
@@ -68,8 +70,9 @@ def test_exchange_and_cache_are_decided_and_explained():
         ({"exchange": "allreduce"}, 2, {"allreduce"}),
     ],
 )
-def test_exchanges_are_tried_where_they_may_pay(changed, ranks, tried):
+def test_exchanges_are_tried_where_they_may_pay(changed, ranks, tried, monkeypatch):
     """Of a kernel matrix that is not kept: panels over the support for a K-SVM, never for K-RR."""
+    monkeypatch.setattr(decisions, "COUNTED", 0)
     assert set(decide(request_of(s="auto", cache=0, **changed), 100, ranks).exchanges) == tried
 
 
@@ -129,7 +132,10 @@ def test_more_iterations_go_on_with_what_was_decided_before():
         going_on = decide(other, 100, 2, told_of(first))
         assert told_of(going_on) == told_of(first)
         assert going_on == dataclasses.replace(
-            first, exchange_reason=going_on.exchange_reason, iterations=other.iterations
+            first,
+            exchange_reason=going_on.exchange_reason,
+            s_reason=going_on.s_reason,
+            iterations=other.iterations,
         )
         assert going_on.exchange_reason == "as in the run that is gone on with"
 
@@ -157,6 +163,48 @@ def test_what_is_asked_for_in_so_many_words_is_not_taken_from_before():
     ],
 )  # fmt: skip
 def test_nonsense_in_what_was_kept_decides_nothing(changed):
-    request = request_of()
+    request = request_of(s=16)
     found = decide(request, 100, 2, told_of(decide(request, 100, 2)) | changed)
     assert told_of(found) == told_of(decide(request, 100, 2))
+
+
+@pytest.mark.parametrize(
+    ("changed", "stored", "s", "exchange"),
+    [
+        ({"kernel": LinearKernel()}, 1e3, 1, "gram"),
+        ({"kernel": LinearKernel(), "loss": Ridge(1.0), "block": 8}, 1e3, 1, "gram"),
+        ({"kernel": LinearKernel()}, 1e4, 16, "allreduce"),
+        ({}, 1e3, 16, "allreduce"),
+        ({"cache": 0}, 1e3, 64, "allreduce"),
+        ({"cache": 0, "loss": Ridge(1.0), "block": 16}, 1e3, 4, "allreduce"),
+        ({"cache": 0, "loss": Ridge(1.0), "block": 100}, 1e3, 1, "allreduce"),
+    ],
+)
+def test_one_rank_counts_which_s_has_the_least_work(changed, stored, s, exchange):
+    """It has no latency to hide: nothing is timed, also where s auto is asked for."""
+    found = decide(request_of(**changed), 100, 1, None, stored)
+    assert (found.s, found.exchange, found.tuned) == (s, exchange, False)
+    auto = decide(request_of(s="auto", **changed), 100, 1, None, stored)
+    assert auto == found
+    assert decide(request_of(s="auto", largest_s=2, **changed), 100, 1, None, stored).s == min(s, 2)
+    several = decide(request_of(**changed), 100, 2, None, stored)
+    assert (several.s, several.s_reason) == (START_S, "default")
+    assert decide(request_of(s="auto", **changed), 100, 2, None, stored).tuned
+
+
+@pytest.mark.parametrize("samples", [128, 129])
+def test_few_samples_of_many_values_have_all_their_products_kept(samples):
+    """Where a row of products is shorter than the values of three passes over a sample."""
+    linear = request_of(kernel=LinearKernel())
+    long, short = (decide(linear, samples, 1, None, samples * each) for each in (samples / 3, samples / 4))
+    assert (long.keep_gram, short.keep_gram) == (samples == 128, False)
+    assert short.exchange == "gram"
+    assert not decide(linear, samples, 2, None, samples**2).keep_gram
+
+
+def test_a_run_goes_on_with_the_s_that_it_had():
+    for ranks in (1, 2):
+        kept = identity_of(decide(request_of(s=8), 100, ranks), ranks)
+        assert identity_of(decide(request_of(), 100, ranks, kept), ranks) == kept
+    tuned = identity_of(decide(request_of(s="auto"), 100, 2), 1)
+    assert decide(request_of(s="auto"), 100, 1, tuned).tuned
