@@ -160,5 +160,5 @@ def measure(report: Report) -> None:
         known = ratios[~np.isnan(ratios)]
         report.say(
             f"{tolerance:g}: epochs over uniform, iterations: median {np.median(known):.2f}, most "
-            f"{known.max():.2f}; above 1: {sum(known > 1)} of {known.size}; {ratios.size - known.size} unknown"
+            f"{known.max():.2f}; above 1: {sum(known > 1)} of {known.size}; none {ratios.size - known.size}"
         )

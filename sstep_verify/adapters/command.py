@@ -78,8 +78,8 @@ class CommandSolver(TrainingSolver):
 
     `resumed` ends the first half early, and goes on from its checkpoint, and it must refuse to go on with
     another seed; not `predicts`, it predicts no samples. `auto` leaves exchange, cache and,
-    where s is tuned, the largest s to the command, which is to choose those of the options; the samples are
-    those that it has under the problem's name. `bias` is the constant that is the last feature of the
+    where several ranks tune s, the largest s to the command, which is to choose those of the options; the
+    samples are those that it has under the problem's name. `bias` is the constant that is the last feature of the
     samples, which is left to the command; 0 for none. Where s is tuned, the command is given the windows of
     `tuned_sequence`; with `auto` it tunes, and later runs of a request make the windows of the first again,
     for what s is tuned to depends on time: `sequences` are files with those windows, by problem and s. The
@@ -123,7 +123,7 @@ class CommandSolver(TrainingSolver):
             words = self._words(request, room)
             if sequence is not None:
                 (room / "sequence").write_bytes(sequence)
-                most = "" if self._auto else f":{request.s}"
+                most = "" if self._auto and self._ranks > 1 else f":{request.s}"
                 words += ["--s", f"{room / 'sequence'}{most}"]
             for end in ends:
                 more = ["--iterations", str(end), *(["--resume"] if self._resumed else [])]
@@ -206,10 +206,11 @@ class CommandSolver(TrainingSolver):
         problem, options, stream = request.problem, self._settings, request.stream
         data = problem.name if self._auto else room / "samples"
         timers = "separate" if options.separate_timers else "joined"
-        s = "auto" if options.tuned else request.s
+        # One rank that is given no largest s counts, and tunes nothing.
+        s = "auto" if self._ranks > 1 else f"auto:{request.s}"
         words: list[object] = [
             sys.executable, "-m", "sstep_verify", "solve", data, "--out", room / "result",
-            "--task", problem.loss.task, "--s", s, "--block", stream.block,
+            "--task", problem.loss.task, "--s", s if options.tuned else request.s, "--block", stream.block,
             "--kernel", identify(problem.kernel), "--stream", stream.kind, "--seed", stream.seed,
             "--interval", self._interval * request.s,
             "--tolerance", options.tolerance, "--partition", options.partition, "--timers", timers,

@@ -98,12 +98,12 @@ def due_windows(
     assert interval is not None
     made: list[Window] = []
     before = None
-    for first, last, exchange in windows_of(sequence, interval):
+    for first, last, exchange in windows_of(sequence, interval, settings.lengthening):
         if first < request.start or first >= end:
             continue
         distinct = _distinct(stream, first, last)
         # A run of its own for every interval and exchange, with a set-up.
-        begun = norms and exchange != "gram" and (first % interval == 0 or exchange != before)
+        begun = norms and exchange != "gram" and (settings.is_end(first) or exchange != before)
         messages = _messages(exchange, problem.samples, distinct, begun, trailer)
         made.append(Window(first, last, distinct, messages))
         before = exchange
@@ -137,14 +137,13 @@ def require_windows(
     windows: Iterable[Window], made: Iterable[Interval], settings: Settings, ranks: int, samples: int
 ) -> None:
     """ConductError where the reductions of an interval are not those of its windows, in their order."""
-    trailer, interval = TRAILER + (ranks > 1), settings.interval
-    assert interval is not None
+    trailer = TRAILER + (ranks > 1)
     due = {
-        begin: [message for one in some for message in one.messages]
-        for begin, some in groupby(windows, lambda one: one.begin // interval)
+        last: [message for one in some for message in one.messages]
+        for last, some in groupby(windows, lambda one: settings.end(one.begin))
     }
     for begin, end, noted in made:
-        wanted = due.get(begin // interval, [])
+        wanted = due.get(settings.end(begin), [])
         alike = len(noted) == len(wanted) and all(
             _is(found, one, trailer, samples) for found, one in zip(noted, wanted, strict=True)
         )

@@ -36,8 +36,28 @@ MOST = 1 << 53
 LEAST_SCALE = sys.float_info.min / sys.float_info.epsilon
 """Least C or lambda: one unit roundoff of it must still be a normal number; the largest is 1 over it."""
 
+LONGEST = 17
+"""Times the first interval, up to which intervals lengthen. Where the first takes twice the work of a
+measurement, the longest spend less than 3 % on it."""
+
 OR = " or "
 """Between the exchanges that may be tried, in the identity of a run."""
+
+
+def interval_end(iteration: int, first: int, lengthening: bool = False) -> int:
+    """Where the interval that holds an iteration ends.
+
+    Without `lengthening` all are as long as the `first`; else it ends after 1, 3, 6, 10, ... lengths of it,
+    and from `LONGEST` of these on after that many more each time.
+    """
+    lengths = iteration // first
+    if not lengthening:
+        return (lengths + 1) * first
+    before = min((math.isqrt(8 * lengths + 1) - 1) // 2, LONGEST)
+    ended = before * (before + 1) // 2
+    if before < LONGEST:
+        return (ended + before + 1) * first
+    return (ended + ((lengths - ended) // LONGEST + 1) * LONGEST) * first
 
 
 @dataclass(frozen=True)
@@ -172,11 +192,12 @@ class Settings(Options):
     `block` (b; auto: `costs.messages`), `s` (auto: on several ranks tuned while training runs, by
     `costs.tuning`) and `iterations` (H) are counted in coordinates and iterations, and so is `interval`,
     from one measurement to the next: a multiple of s unless s is tuned, for windows are cut where an
-    interval ends. `tolerance` is the relative gap (K-SVM) or residual (K-RR) at which training ends, 0 for
-    never. `stream` draws every block anew ("uniform") or a permutation of all coordinates each pass
-    ("epochs"). Where s is tuned, `largest_s` may be tried, `exchange` is that of the first window, and the
-    windows of the run whose result or checkpoint `sequence` names are made again, as far as they go.
-    `cache` None is the default
+    interval ends. Where intervals are `lengthening`, it is the first, and each is longer than the one
+    before by as much, up to `LONGEST` times. `tolerance` is the relative gap (K-SVM) or residual (K-RR) at
+    which training ends, 0 for never. `stream` draws every block anew ("uniform") or a permutation of all
+    coordinates each pass ("epochs"). Where s is tuned, `largest_s` may be tried, `exchange` is that of the
+    first window, and the windows of the run whose result or checkpoint `sequence` names are made again, as
+    far as they go. `cache` None is the default
     with exchange auto, else 0. All else is of `Options`.
 
     Raises InputError if a value is out of range, or two do not go together.
@@ -192,6 +213,7 @@ class Settings(Options):
     sequence: str | None = None
     iterations: int | None = None
     interval: int | None = None
+    lengthening: bool = False
     tolerance: float = 1e-6
     stream: str = "uniform"
     seed: int = 0
@@ -280,14 +302,16 @@ class Settings(Options):
 
     def end(self, begin: int) -> int:
         """Where the interval that begins at an iteration ends."""
-        assert self.interval is not None
         assert self.iterations is not None
-        return min(begin + self.interval - begin % self.interval, self.iterations)
+        return min(self._whole_end(begin), self.iterations)
 
     def is_end(self, iteration: int) -> bool:
         """Whether a whole interval ends at an iteration."""
+        return iteration == 0 or self._whole_end(iteration - 1) == iteration
+
+    def _whole_end(self, iteration: int) -> int:
         assert self.interval is not None
-        return iteration % self.interval == 0
+        return interval_end(iteration, self.interval, self.lengthening)
 
     def refuse_start(self, start: int) -> None:
         """Raise InputError unless training can begin at an iteration: an interval ends there."""
@@ -300,5 +324,5 @@ class Settings(Options):
         if not self.is_end(start):
             raise InputError(
                 f"training cannot go on from iteration {start}: not the end of an interval of "
-                f"{self.interval} iterations"
+                f"{self.interval} iterations{', each longer by as much' if self.lengthening else ''}"
             )

@@ -42,8 +42,8 @@ def windows(given: str):
 @click.option(
     "--s", "steps", type=windows, metavar="S|auto|FILE[:MOST]",
     help="Iterations per window; auto: measured while training runs, with --exchange auto that as well, "
-    "but on one rank by counts; FILE: first the windows of this earlier result or checkpoint again. MOST: "
-    "try none beyond it, such as safe-s certifies for the data.  [default: 16; on one rank by counts]",
+    "but on one rank without MOST by counts; FILE: first the windows of this earlier result or checkpoint "
+    "again. MOST: try none beyond it, such as safe-s certifies.  [default: 16; on one rank by counts]",
 )  # fmt: skip
 @click.option("--iterations", type=NUMBER, help="Most iterations  [default: 100 passes over the samples]")
 @click.option(

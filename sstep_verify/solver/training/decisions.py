@@ -26,6 +26,9 @@ MEMORY = 1 << 26
 ALL_ROWS = "all kernel rows"
 """Word of the identity for the cache where a Gram matrix is kept."""
 
+INTERVALS, LENGTHENING = "intervals", "lengthening"
+"""Word of the identity for intervals that are not all alike, and what stands there."""
+
 MACHINE = "machine"
 """Word of the identity for the kinds of the ranks."""
 
@@ -40,12 +43,6 @@ MOVED = " | from iteration "
 
 PASSES = 100
 """Passes over the samples after which training ends where nothing else is said."""
-
-SHARE = 10
-"""Windows between two measurements form at least this many times the kernel rows of a measurement."""
-
-LEAST_INTERVAL = 1000
-"""Iterations between two measurements, even where few rows would be formed: a checkpoint takes its time."""
 
 START_S = 16
 """The s on several ranks: the default, or the one that is tried first. The exchange is chosen for it."""
@@ -110,25 +107,29 @@ def decide(
     whole = exchange == "allreduce" and cache >= samples * samples
     if counted:
         s, s_reason = counted_s(exchange, block, bool(cache), settings.ridge)
-        s = math.gcd(min(s, settings.largest_s or s), settings.interval or 0)
-        settings = replace(settings, s=s, s_reason=s_reason, largest_s=None)
-    light = whole or (settings.kernel.linear and not cache)
+        settings = replace(settings, s=math.gcd(s, settings.interval or 0), s_reason=s_reason)
     exchanges: tuple[str, ...] = (exchange,)
-    interval, largest = settings.interval, settings.largest_s
+    interval, largest, lengthening = settings.interval, settings.largest_s, settings.lengthening
     if interval is None and kept.get("s") == settings.s:
         interval = _whole_number(kept, "interval") or None
-    if settings.s == "auto":
+        lengthening = interval is not None and kept.get(INTERVALS) == LENGTHENING
+    if interval is None:
+        from sstep_verify.costs.intervals import first_interval
+
+        assert settings.s is not None
         # Windows of any s may end there: how often is measured does not depend on s.
-        interval = interval or LARGEST_S * math.ceil(default_interval(samples, block, 1, light) / LARGEST_S)
+        s, ends = (START_S, LARGEST_S) if settings.s == "auto" else (settings.s, settings.s)
+        rows = samples if whole else cache // samples
+        interval = ends * -(-first_interval(samples, stored, block, s, ranks, exchange, rows) // ends)
+        lengthening = True
+    if settings.s == "auto":
         exchanges = _exchanges(settings, exchange, cache, ranks, kept)
         rows = cache // samples if cache and not whole else samples
         largest = largest or _largest_s(settings, samples, block, interval, rows, kept)
-    else:
-        assert settings.s is not None
-        interval = interval or default_interval(samples, block, settings.s, light)
     return replace(
         settings,
         interval=interval,
+        lengthening=lengthening,
         largest_s=largest,
         exchange=exchange,
         exchanges=exchanges,
@@ -140,10 +141,11 @@ def decide(
 
 
 def _is_counted(settings: Settings, kept: Mapping[str, Any]) -> bool:
-    """Whether s is left open, and no run before has one that goes on."""
+    """Whether s is left open, up to no largest one, and no run before has one that goes on."""
     if settings.s is None:
         return _whole_number(kept, "s") is None
-    return settings.s == "auto" and settings.sequence is None and kept.get("s") != "auto"
+    asked = settings.sequence is not None or settings.largest_s is not None
+    return settings.s == "auto" and not asked and kept.get("s") != "auto"
 
 
 def counted_s(exchange: str, block: int, kept_rows: bool, ridge: bool) -> tuple[int, str]:
@@ -183,6 +185,8 @@ def identity_of(settings: Settings, ranks: int, machine: str = "") -> dict[str, 
         MACHINE: machine,
         "version": __version__,
     }
+    if settings.lengthening:
+        found[INTERVALS] = LENGTHENING
     if settings.stream != "uniform":
         found["stream"] = settings.stream
     if ranks > 1:
@@ -192,18 +196,6 @@ def identity_of(settings: Settings, ranks: int, machine: str = "") -> dict[str, 
     if settings.bias:
         found["bias"] = shortest(settings.bias)
     return found
-
-
-def default_interval(samples: int, block: int, s: int, light: bool) -> int:
-    """Iterations between two measurements, a multiple of s.
-
-    A measurement is light where it costs little more than one kernel row, and nothing that the windows
-    keep is lost at it: then a pass over the samples will do. Otherwise it forms at most m rows, and `SHARE`
-    times m are formed by the windows between two of them, in expectation of uniform draws.
-    """
-    distinct = samples * (1 - (1 - block / samples) ** s)
-    windows = math.ceil((1 if light else SHARE) * samples / distinct)
-    return s * max(windows, math.ceil(LEAST_INTERVAL / s))
 
 
 def moved_to(machine: str, kept: str, iteration: int) -> str:

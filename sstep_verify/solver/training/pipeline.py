@@ -26,7 +26,7 @@ from sstep_verify.solver.clock import PANEL, PHASES
 from sstep_verify.solver.communicator import Communicator, held_by_first_rank, listed, on_first_rank
 from sstep_verify.solver.data.partition import Partition
 from sstep_verify.solver.data.reading import LocalData
-from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.settings import LONGEST, Settings
 from sstep_verify.solver.training.checkpoint import (
     Checkpoint,
     read_checkpoint,
@@ -280,7 +280,8 @@ def summary_lines(
         largest = max((one.s for one in training.schedule.made), default=1)
         yield certified_or_not(problem, cast(int, settings.block), largest)
     every = counted(settings.interval or 0, "iteration")
-    yield f"monitoring: first, every {every} and last, {_moved(training.monitor.counters)}"
+    longer = f", later in up to {LONGEST} times as many," if settings.lengthening else ""
+    yield f"monitoring: first, every {every}{longer} and last, {_moved(training.monitor.counters)}"
     yield f"enclosing: {counted(training.enclosing.looks, 'time')}, {_moved(training.enclosing.counters)}"
     yield f"{'seconds':<16}{'max':>10}{'mean':>10}{'min':>10}   over ranks"
     for phase in PHASES:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sstep_verify.solver.settings import EXCHANGES
+from sstep_verify.solver.settings import EXCHANGES, interval_end
 
 if TYPE_CHECKING:
     from sstep_verify.costs.known import Batch
@@ -114,7 +114,9 @@ class Schedule:
         self.made.append(stretch)
 
 
-def windows_of(sequence: Sequence[Stretch], interval: int) -> Iterator[tuple[int, int, str]]:
+def windows_of(
+    sequence: Sequence[Stretch], interval: int, lengthening: bool = False
+) -> Iterator[tuple[int, int, str]]:
     """First iteration, one beyond the last, and exchange of every window.
 
     Windows are cut from where a stretch or an interval begins, whichever is later; the last before either
@@ -123,7 +125,7 @@ def windows_of(sequence: Sequence[Stretch], interval: int) -> Iterator[tuple[int
     place = 0
     for stretch in sequence:
         while place < stretch.end:
-            end = min(place + stretch.s, stretch.end, place - place % interval + interval)
+            end = min(place + stretch.s, stretch.end, interval_end(place, interval, lengthening))
             yield place, end, stretch.exchange
             place = end
 

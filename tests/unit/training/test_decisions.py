@@ -10,29 +10,70 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sstep_verify.costs.intervals import STEP, first_interval
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge
-from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.settings import LONGEST, Settings, interval_end
 from sstep_verify.solver.training import decisions
 from sstep_verify.solver.training.decisions import (
-    LEAST_INTERVAL,
     MEMORY,
-    SHARE,
     START_S,
     decide,
-    default_interval,
     identity_of,
 )
 
+EXCHANGES_AND_ROWS = st.sampled_from([("gram", 0), ("allreduce", 0), ("allreduce", 300), ("support", 0)])
 
-@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 64), st.booleans())
-def test_an_interval_forms_enough_rows_to_hide_its_measurement(samples, block, s, light):
+
+@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 64), st.integers(1, 4), EXCHANGES_AND_ROWS)
+def test_a_first_interval_makes_at_least_twice_the_work_of_a_measurement(samples, block, s, ranks, how):
+    """By the leading term of each: rows that are formed, entries of those kept, values of all samples."""
     block = min(block, samples)
-    interval = default_interval(samples, block, s, light)
-    assert interval % s == 0
-    assert interval >= LEAST_INTERVAL
-    # A window of s blocks has at most s b draws: enough rows need at least as many iterations.
-    assert interval * block >= (1 if light else SHARE) * samples
+    first = first_interval(samples, 50.0 * samples, block, s, ranks, *how)
+    exchange, rows = how
+    if exchange == "gram":
+        # A window of s steps: with the weights, to the weights, and among the draws.
+        operations, due = block * (5 + s * block) * 50.0 / ranks, 6 * 50.0 * samples / ranks
+    elif rows:
+        operations, due = 2.0 * samples * block, 2.0 * samples**2
+    else:
+        operations, due = block * 100.0 / ranks, samples * 100.0 / ranks
+    assert first * (operations + STEP + 2e4) >= 2 * due
+    assert first_interval(samples, 50.0 * samples, block, s, ranks, "gram", 0) >= 1
+
+
+@given(st.integers(1, 1000), st.integers(0, 10**7))
+def test_intervals_lengthen_until_measurements_are_three_percent(first, iteration):
+    """Ends are multiples of the first; an interval that measures half its first length takes 1/34 for it."""
+    end = interval_end(iteration, first, lengthening=True)
+    begin = end - first
+    while begin > 0 and interval_end(begin - 1, first, lengthening=True) == end:
+        begin -= first
+    assert begin <= iteration < end
+    assert end % first == begin % first == 0
+    length = (end - begin) // first
+    assert 1 <= length <= LONGEST
+    if length < LONGEST:
+        assert end // first == length * (length + 1) // 2
+    assert 1 / (2 * LONGEST) < 0.03
+    assert interval_end(iteration, first) == iteration - iteration % first + first
+
+
+def test_default_intervals_lengthen_and_those_asked_for_do_not():
+    found = decide(request_of(), 100, 1)
+    assert found.lengthening
+    assert found.interval % found.s == 0
+    ends, place = [], 0
+    while place < found.iterations:
+        place = found.end(place)
+        ends.append(place)
+    assert ends[:-1] == [found.interval * k * (k + 1) // 2 for k in range(1, len(ends))]
+    assert all(found.is_end(end) for end in (0, *ends[:-1]))
+    assert not found.is_end(2 * found.interval)
+    asked = decide(request_of(interval=160), 100, 1)
+    assert (asked.lengthening, asked.end(160), asked.is_end(480)) == (False, 320, True)
+    for one in (found, asked):
+        assert decide(request_of(), 100, 1, identity_of(one, 1)).lengthening is one.lengthening
 
 
 def request_of(**changed) -> Settings:
@@ -186,7 +227,7 @@ def test_one_rank_counts_which_s_has_the_least_work(changed, stored, s, exchange
     assert (found.s, found.exchange, found.tuned) == (s, exchange, False)
     auto = decide(request_of(s="auto", **changed), 100, 1, None, stored)
     assert auto == found
-    assert decide(request_of(s="auto", largest_s=2, **changed), 100, 1, None, stored).s == min(s, 2)
+    assert decide(request_of(s="auto", largest_s=2, **changed), 100, 1, None, stored).tuned
     several = decide(request_of(**changed), 100, 2, None, stored)
     assert (several.s, several.s_reason) == (START_S, "default")
     assert decide(request_of(s="auto", **changed), 100, 2, None, stored).tuned
