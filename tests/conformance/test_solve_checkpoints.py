@@ -193,7 +193,7 @@ def test_a_checkpoint_of_other_options_or_data_is_refused():
         (["F", *first, "--seed", "2"], "made with seed = 0, but this run has seed = 2"),
         (["F", *first, "--C", "3"], "loss = SquaredHinge(C=1.0), but this run has loss = SquaredHinge(C=3.0)"),
         (["G", *first], "was made from data with digest"),
-        (["F", *first, "--iterations", "10"], "iteration 3000"),
+        (["F", *first, "--iterations", "10"], "because it is to end at 10"),
     ):  # fmt: skip
         assert words in refused("solve", *changed, "--resume")
     assert "after 5000 iterations" in done("solve", "F", *first, "--iterations", "5000", "--resume")

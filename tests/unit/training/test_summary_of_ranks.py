@@ -28,7 +28,7 @@ def summary(timers, stopped="tolerance", stated=STATED, lines=summary_lines):
         problem=SimpleNamespace(label="p", samples=9, is_svm=True), schedule=None, counters={},
         settings=SimpleNamespace(
             keep_gram=False, cache=0, exchange="gram", interval=16, exchange_reason="asked for",
-            tolerance=1e-8, s=16, s_reason="asked for",
+            tolerance=1e-8, s=16, s_reason="asked for", lengthening=False,
         ),
         monitor=SimpleNamespace(counters=counted), enclosing=SimpleNamespace(counters=counted, looks=2),
         stated=lambda: stated, stopped=stopped, iteration=64,
