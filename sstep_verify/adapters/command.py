@@ -80,10 +80,11 @@ class CommandSolver(TrainingSolver):
     another seed; not `predicts`, it predicts no samples. `auto` leaves exchange, cache and,
     where several ranks tune s, the largest s to the command, which is to choose those of the options; the
     samples are those that it has under the problem's name. `bias` is the constant that is the last feature
-    of the samples, which is left to the command; 0 for none. Where s is tuned, the command is given the windows of
-    `tuned_sequence`; with `auto` it tunes, and later runs of a request make the windows of the first again,
-    for what s is tuned to depends on time: `sequences` are files with those windows, by problem and s. The
-    first is compared with training in this process that draws the stream asked for in those windows.
+    of the samples, which is left to the command; 0 for none. Where s is tuned, the command is given the
+    windows of `tuned_sequence`; with `auto` it tunes, and later runs of a request make the windows of the
+    first again, for what s is tuned to depends on time: `sequences` are files with those windows, by
+    problem and s. The first is compared with training in this process that draws the stream asked for in
+    those windows.
     """
 
     def __init__(
