@@ -30,6 +30,10 @@ TOO_SMALL_TOLERANCE = 3
 """Exit code of a training whose tolerance is below what float64 can show."""
 
 
+LEAST_BEGIN = 3
+"""Letters from which the beginning of one known name is taken for it in a suggestion, as poly."""
+
+
 class SstepVerifyError(Exception):
     """Base of every error that this package raises on purpose.
 
@@ -282,7 +286,9 @@ def closest(name: object, known: Iterable[str], words: Mapping[str, str] | None 
     """
     if isinstance(name, int):
         return ""  # Nobody means a word by it, and Python prints no number of thousands of digits.
-    matches = difflib.get_close_matches(str(name), list(known), n=1)
+    names, begin = list(known), str(name)
+    longer = [one for one in names if len(begin) >= LEAST_BEGIN and one.startswith(begin)]
+    matches = difflib.get_close_matches(begin, names, n=1) or (longer if len(longer) == 1 else [])
     return f" (did you mean {(words or {}).get(matches[0], matches[0])!r}?)" if matches else ""
 
 

@@ -88,11 +88,12 @@ FORMER = {
 """What was a command, and is part of another one."""
 
 FORMER_OPTIONS = {
+    "--gamma": "--kernel rbf,sigma=NUMBER",
     "--sigma": "--kernel rbf,sigma=NUMBER",
     "--degree": "--kernel polynomial,degree=NUMBER",
     "--offset": "--kernel polynomial,offset=NUMBER",
 }
-"""What was an option of commands with a kernel, and is a word of another one."""
+"""What was an option of commands with a kernel, or is one elsewhere, and is a word of another one."""
 
 COLLECTED_AT = 200_000
 """Objects made after which Python looks for garbage in them, in place of 700: more than loading makes."""

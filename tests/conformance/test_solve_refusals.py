@@ -78,7 +78,12 @@ def test_one_run_at_a_time_writes_a_result():
 
 @pytest.mark.parametrize(
     ("option", "now"),
-    [("--sigma", "rbf,sigma"), ("--degree", "polynomial,degree"), ("--offset", "polynomial,offset")],
+    [
+        ("--sigma", "rbf,sigma"),
+        ("--gamma", "rbf,sigma"),
+        ("--degree", "polynomial,degree"),
+        ("--offset", "polynomial,offset"),
+    ],
 )
 def test_a_former_option_is_answered_with_its_successor(option, now):
     code, out, err = command("solve", "F", "--task", "svm-l1", option, "3", "--out", "r.npz")

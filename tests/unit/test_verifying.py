@@ -90,7 +90,7 @@ def test_of_a_run_without_a_final_value_none_is_reported(spoil, tmp_path):
             "two classes are needed, but the targets hold 32 distinct values",
         ),
         ({"profile": "smoke", "tasks": ["svm"]}, "task 'svm' is unknown .did you mean 'svm-l2'"),
-        ({"profile": "smoke", "kernels": ["poly"]}, "kernel 'poly' is unknown; known: linear, poly.*, rbf"),
+        ({"profile": "smoke", "kernels": ["poly"]}, "kernel 'poly' is unknown .did you mean 'polynomial'"),
         ({"profile": "smoke", "tasks": "svm-l1"}, "tasks = 'svm-l1', but it must be a list"),
         ({"profile": "smoke", "kernels": None}, "kernels = None, but it must be a list"),
         ({"profile": "smoke", "s": 3}, "s = 3, but it must be a list"),
@@ -124,7 +124,7 @@ def test_what_cannot_be_asked_is_refused(options, words):
         (RIGHT, {}, "solvers = <.*ReferenceSolver.*, but it must be a list"),
         ("mine:solver", {}, "solvers = 'mine:solver', but it must be a list"),
         ([RIGHT], {"tasks": "krr"}, "tasks = 'krr', but it must be a list"),
-        ([RIGHT], {"kernels": ["poly"]}, "kernel 'poly' is unknown; known: linear"),
+        ([RIGHT], {"kernels": ["poly"]}, "kernel 'poly' is unknown .did you mean 'polynomial'"),
     ],
 )
 def test_what_no_tests_can_be_made_of_is_refused(solvers, options, words):

@@ -43,6 +43,9 @@ _BEGINNINGS = {
 }
 """The first bytes of compressed files, whatever their names; no text of ours begins with one."""
 
+TAR, TAR_AT = b"ustar", 257
+"""What a tar archive has at this place, packed or not."""
+
 _UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 _CHUNK = 1 << 19  # bytes read at once
 _LONGEST_LINE = 1 << 30  # bytes; a few kB of compressed zeros unpack to more than any memory holds
@@ -222,6 +225,8 @@ def _samples(path: Path, before: int, text: bytes, largest: int) -> Samples:
     samples = samples_in(text, largest)
     if samples is not None:
         return samples
+    if not before and text[TAR_AT : TAR_AT + len(TAR)] == TAR:
+        raise LineError(path, 1, "the file is a tar archive; unpack it, and name the file that it holds")
     for number, line in enumerate(text.split(b"\n"), before + 1):
         try:
             require_right(line, largest)

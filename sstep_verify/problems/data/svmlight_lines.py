@@ -185,6 +185,11 @@ def require_right(line: bytes, largest: int) -> None:
         return
     if b":" in tokens[0]:
         raise ValueError(f"begins with {_show(tokens[0])}, so the target is missing")
+    if b"," in tokens[0]:
+        raise ValueError(
+            f"begins with {_show(tokens[0])}, as a table with commas does; write it in LIBSVM's format "
+            "(scikit-learn's dump_svmlight_file)"
+        )
     _require_number(tokens[0], f"target {_show(tokens[0])}")
     previous = 0
     for pair in tokens[1:]:

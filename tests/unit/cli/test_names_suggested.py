@@ -64,6 +64,16 @@ def test_a_name_like_no_other_is_answered_without_a_guess():
 
 
 @pytest.mark.parametrize(
+    ("begun", "meant"),
+    [("poly", "polynomial"), ("lin", "linear"), ("p", ""), ("po", ""), ("xpoly", ""), ("", "")],
+)
+def test_the_beginning_of_one_name_stands_for_it(begun, meant):
+    told = closest(begun, ["linear", "polynomial", "rbf"])
+    assert told == (f" (did you mean {meant!r}?)" if meant else "")
+    assert closest("poly", ["polynomial", "polygon-of-many-corners"]) == ""
+
+
+@pytest.mark.parametrize(
     ("before", "begun", "completed"),
     [
         ((), "orac", {"oracle"}),

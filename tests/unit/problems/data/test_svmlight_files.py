@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import socket
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -181,3 +182,20 @@ def test_a_file_of_many_chunks_is_read_to_the_same_bits(tmp_path, monkeypatch):
     assert np.array_equal(small[1], large[1])
     for part in ("data", "indices", "indptr"):
         assert np.array_equal(getattr(small[0], part), getattr(large[0], part))
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz"])
+def test_an_archive_of_tar_is_named_as_one(tmp_path, mode):
+    (tmp_path / "data").write_bytes(b"1 1:2\n-1 1:3\n")
+    with tarfile.open(tmp_path / "archive", mode) as archive:
+        archive.add(tmp_path / "data", "data")
+    with pytest.raises(DataError, match="tar archive") as raised:
+        read_svmlight(tmp_path / "archive")
+    assert raised.value.line == 1
+
+
+def test_a_table_with_commas_is_named_as_one(tmp_path):
+    (tmp_path / "data.csv").write_bytes(b"1 1:2\n1,2,3\n")
+    with pytest.raises(DataError, match="a table with commas") as raised:
+        read_svmlight(tmp_path / "data.csv")
+    assert raised.value.line == 2
