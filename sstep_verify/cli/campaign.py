@@ -107,7 +107,7 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
     # One MPI job at a time: ranks that wait keep a core busy.
     jobs = 1 if any(unit.ranks > 1 for unit in units) else given.get("jobs") or processors()
     command = ("sstep-verify", *sys.argv[1:], *([] if seed is None else ["--seed", str(seed)]))
-    remark = "" if seed is None else f"seed {seed}, of values and further s; another --seed draws others"
+    remark = "" if seed is None else f"seed {seed} of all that is drawn; another --seed draws others"
     plan = Plan(definition, given.get("directory"), only, jobs, command, say=_say, announce=click.echo)
     plan = replace(plan, remark=remark)
     written: Path | None = None

@@ -21,20 +21,20 @@ COUNT = 240
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("folder", metavar="DIR", type=click.Path())
-@click.option("--verify", is_flag=True, help="Prove the vectors of DIR anew, then stop.")
+@click.option("--verify", is_flag=True, help="Prove the vectors of DIR again, then stop.")
 @click.option(
     "--count", type=click.IntRange(1, MOST_VECTORS), help=f"How many are written.  [default: {COUNT}]"
 )
 @click.option("--force", is_flag=True, help="Replace vectors that are there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(folder, verify, count, force, as_json):
-    """Write test vectors into DIR, for solvers in any language, or prove those of DIR anew.
+    """Write test vectors into DIR, for solvers in any language, or prove those of DIR again.
 
     A vector is a folder: a small problem, the coordinates drawn, s, a0, the exact a at every window end
     with proof, how far a correct solver in float64 or float32 may be from it, and the mistakes it
     shows. README.md in DIR says how to use them without Python. The same vectors are written every time.
 
-    Exit codes: 0 written, or all proved anew; 1 --verify refuses them, and the file at fault is named;
+    Exit codes: 0 written, or all proved again; 1 --verify rejects them, and the file at fault is named;
     2 usage or input error.
     """
     try:

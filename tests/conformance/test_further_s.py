@@ -136,7 +136,7 @@ def test_the_seed_is_printed_and_stands_in_report_and_commands(module, monkeypat
     )
     code, out, err = command(*small, "--out", "first")
     assert code == 0, out + err
-    assert "seed 271828, of values and further s" in err
+    assert "seed 271828 of all that is drawn" in err
     first = json.loads((module / "first/results.json").read_text("utf-8"))
     assert first["provenance"]["seeds"]["values and further s"] == 271_828
     assert "--seed 271828" in first["provenance"]["command"]

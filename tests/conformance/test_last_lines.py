@@ -12,7 +12,7 @@ PROGRAM = 'import sys; print("opening the file\\nno such kernel here", file=sys.
 
 def test_the_last_lines_of_a_program_are_in_every_form_of_its_report(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = json.dumps([sys.executable, "-S", "-c", PROGRAM])
+    words = json.dumps([sys.executable, "-S", "-c", PROGRAM, "{dir}"])
     (tmp_path / "p.toml").write_text(f'[program]\nname = "p"\ncommand = {words}\n', "utf-8")
     options = ("--profile", "smoke", "--task", "svm-l1", "--s", "4", "--jobs", "1", "--out", "report")
     options += ("--kernel", "rbf")

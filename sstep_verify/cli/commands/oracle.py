@@ -100,7 +100,7 @@ def command(data, file, final, **given):
     if data is None or given["task"] is None:
         raise InputError(
             "oracle: give DATA and --task to certify, and --final FILE to judge a vector; or --verify FILE "
-            "to prove anew"
+            "to prove again"
         )
     if final is not None:
         _judge(final, data, given)
