@@ -56,12 +56,12 @@ over that and 6 vectors of m words. * more ranks than cores.
 
 
 def summarise(case: Case, ranks: int, answers: list[dict[str, Any]], bytes_: list[dict]) -> dict[str, Any]:
-    """One line of the table: medians over the stretches, with quartiles, of the slowest rank."""
+    """One line of the table: medians over the segments, with quartiles, of the slowest rank."""
     cell: dict[str, Any] = {**case._asdict(), "P": ranks, "windows": answers[0]["windows"]}
-    stretches = list(zip(*(one["rounds"] for one in answers), strict=True))
+    segments = list(zip(*(one["rounds"] for one in answers), strict=True))
     for place, clock in enumerate(("wall", "processor")):
         times = {
-            name: np.array([max(one[name][place] for one in stretch) for stretch in stretches])
+            name: np.array([max(one[name][place] for one in segment) for segment in segments])
             for name in ("run", *PIECES)
         }
         times["floor"] = sum(times[name] for name in PIECES)

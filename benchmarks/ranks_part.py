@@ -150,8 +150,8 @@ def pieces_of(comm, problem: Problem, case: Case) -> Callable[[list[np.ndarray]]
 def measure(comm, case: Case, repeats: int, seconds: float) -> dict[str, Any]:
     """Time one case: one run, in whose pauses the pieces of its floor are timed.
 
-    Stretches of the run, and the pieces in a pause, take about so many seconds. Returns the windows of a
-    stretch, and of every stretch wall-clock and processor seconds of a window, of the run and each piece.
+    Segments of the run, and the pieces in a pause, take about so many seconds. Returns the windows of a
+    segment, and of every segment wall-clock and processor seconds of a window, of the run and each piece.
     """
     problem, s = problem_of(case.task, case.kernel), case.s
     sample = IndexStream("uniform", problem.samples, case.b, 4 * s, SEED)
@@ -161,9 +161,9 @@ def measure(comm, case: Case, repeats: int, seconds: float) -> dict[str, Any]:
     guess = max(comm.allgather(sum(wall for wall, _ in trial.values()))) / 4
     count = int(np.clip(seconds / (guess + 1e-5), 1, 4096))
     length = count * s
-    # One stretch more: the first compiles and warms up.
+    # One segment more: the first compiles and warms up.
     stream = IndexStream("uniform", problem.samples, case.b, (repeats + 1) * length, SEED)
-    # Not through the solver: what it records between stretches, such as the weights of exchange gram, is no
+    # Not through the solver: what it records between segments, such as the weights of exchange gram, is no
     # part of an iteration.
     options = Options(exchange=case.exchange, columns="local")
     made = Run(options, communicator_of(comm), RunRequest(problem, stream, s, stream.length))

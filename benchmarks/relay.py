@@ -150,7 +150,7 @@ def _ip(*words: str) -> None:
 
 
 STEPS, SECONDS = (1, 8, 32, 256), 0.25
-"""The s that are timed; the length of a stretch, about."""
+"""The s that are timed; the length of a segment, about."""
 
 
 def found(ours: OurSolver, repeats: int) -> dict[str, np.ndarray]:

@@ -31,7 +31,7 @@ NEXT = """
 """
 
 GROUPS = {
-    "Judging": ("judge", "verify", "Report", "parametrize_with_checks", "Verdict", "Term", "Status"),
+    "Judging": ("judge", "verify", "Report", "parametrize_with_checks", "Verdict", "Sensitivity", "Status"),
     "Problems": (
         "Problem", "LinearKernel", "PolynomialKernel", "RBFKernel", "Hinge", "SquaredHinge", "Ridge",
         "IndexStream",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sstep_verify.protocol import RunRequest, Solver
     from sstep_verify.solver import ProductionSolver
     from sstep_verify.trajectory import Trajectory
-    from sstep_verify.verdict import Status, Term, Verdict
+    from sstep_verify.verdict import Sensitivity, Status, Verdict
     from sstep_verify.verifying import Report, parametrize_with_checks, verify
 
 _ROOMS = {
@@ -44,7 +44,7 @@ _ROOMS = {
     "adapters": ("CallableSolver", "ReferenceSolver"),
     "solver": ("ProductionSolver",),
     "trajectory": ("Trajectory",),
-    "verdict": ("Status", "Term", "Verdict"),
+    "verdict": ("Status", "Sensitivity", "Verdict"),
     "verifying": ("Report", "parametrize_with_checks", "verify"),
 }  # fmt: skip
 """Modules of the public names; a module is imported when a name of it is first used."""
@@ -70,11 +70,11 @@ __all__ = [
     "Report",
     "Ridge",
     "RunRequest",
+    "Sensitivity",
     "Solver",
     "SquaredHinge",
     "SstepVerifyError",
     "Status",
-    "Term",
     "Trajectory",
     "Verdict",
     "__version__",

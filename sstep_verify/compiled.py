@@ -135,7 +135,7 @@ def compiled(function: Function) -> Function:
     return _made(function, counted=True)
 
 
-def compiled_borrowing(function: Function) -> Function:
+def inlined(function: Function) -> Function:
     """The same for a function that makes no array and returns none, as a part of what calls it.
 
     The arrays of its arguments outlive the call, so that no references are counted. To count them takes an

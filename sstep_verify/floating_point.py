@@ -68,7 +68,7 @@ def restore() -> tuple[str, ...]:
 
 
 def restore_with_warning(when: str) -> None:
-    """The same before something that judges, or after foreign code, by an `EnvironmentWarning`."""
+    """The same before something that judges, or after external code, by an `EnvironmentWarning`."""
     if deviations := restore():
         warnings.warn(
             f"{when} this process had {', '.join(deviations)}, as a library built with -ffast-math sets "

@@ -98,7 +98,7 @@ def judge(
     from sstep_verify.checks.window_replay import ID as WINDOWS
     from sstep_verify.compiled import warn_if_unkept
     from sstep_verify.problems import IndexStream, Problem
-    from sstep_verify.protocol import ForeignSolver, checked_solver
+    from sstep_verify.protocol import ExternalSolver, checked_solver
 
     of_type("problem", problem, Problem, "a Problem: Problem(name, data, targets, kernel, loss)")
     of_type("oracle", oracle, str, "the name of one: 'arb' or 'mpmath'")
@@ -110,8 +110,8 @@ def judge(
             f"iterations = {iterations!r:.40}, but a run makes a whole number of them, up to the "
             f"{stream.length} blocks of the stream; leave it out for all of these"
         )
-    foreign = ForeignSolver(checked_solver(solver, "solver"))
-    declared = foreign.declaration
+    external = ExternalSolver(checked_solver(solver, "solver"))
+    declared = external.declaration
     ends = WINDOWS if declared.level else ENDS
     length = stream.length if iterations is None else iterations
     case = Case(problem.name, problem, stream, (s,), length, declared, oracle=oracle, **told_by(solver))
@@ -119,7 +119,7 @@ def judge(
     trusted = [one for one in CHECKS[usual].rests_on if CHECKS[one].applies(case, case.s_values[0])]
     wanted = listed("checks", checks) or (usual, *trusted)
     chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
-    verdicts = judged_by({"": foreign}, case, *chosen)
+    verdicts = judged_by({"": external}, case, *chosen)
     warn_if_unkept()
     return verdicts
 

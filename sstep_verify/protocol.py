@@ -198,13 +198,13 @@ def is_of_solver(error: BaseException) -> bool:
     return any(frame.f_code is called.__code__ for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
-class ForeignSolver:
+class ExternalSolver:
     """A solver that is not trusted: `make_run` gives it copies of inputs, and keeps its errors.
 
     Only what is raised in a call of the solver's own code is the solver's error, see `is_of_solver`.
     """
 
-    foreign = True
+    external = True
 
     def __init__(self, inner: Solver):
         self._inner = inner
@@ -224,6 +224,6 @@ def is_program(name: str) -> bool:
     return name.endswith(".toml")
 
 
-def is_foreign(name: str) -> bool:
+def is_external(name: str) -> bool:
     """Whether a solver's name is that of a Python object: ``module:object``."""
     return ":" in name

@@ -107,19 +107,20 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     """Let a solver make a run; `observe` is called at every recorded iteration, and True ends it there.
 
     The trajectory is what the solver returned, with `Trajectory.asked`. A solver with the attribute
-    `foreign` gets copies of all inputs. Where a solver raises, it ends at a0 and holds `Trajectory.raised`;
-    errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are passed on, as are a
-    RefusedError, a NotMadeError, what is raised around a foreign solver and not in a call of it, and all
-    that is no `Exception`: an interrupt, the end of this process, a limit of time of a test.
+    `external` gets copies of all inputs. Where a solver raises, it ends at a0 and holds
+    `Trajectory.raised`; errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are
+    passed on, as are a RefusedError, a NotMadeError, what is raised around an external solver and not in a
+    call of it, and all that is no `Exception`: an interrupt, the end of this process, a limit of time of a
+    test.
 
     Whatever the solver does to them, NumPy's treatment of floating-point errors, the filters of warnings,
     functions that all modules share and the recursion limit (`SharedState`) are as
     before afterwards, and while the observer is called. The floating-point environment is that of IEEE
     arithmetic as the run begins; what the run left of it is in `Trajectory.altered`.
     """
-    foreign = getattr(solver, "foreign", False)
+    external = getattr(solver, "external", False)
     asked = asked_of(request)
-    if foreign:
+    if external:
         request = _own_copy(request)
     before = _digests(request)
     restore_with_warning(f"before a run of {solver.declaration.name}")
@@ -155,7 +156,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     except Exception as error:
         run_error = error if isinstance(error, RunError) and not isinstance(error, InputError) else None
         passed = isinstance(error, (RefusedError, NotMadeError))
-        if foreign:
+        if external:
             # Where it replaced what all code shares, it may have made ours raise.
             wrong = isinstance(error, (ProgramError, ResultError)) or is_of_solver(error) or bool(replaced)
         else:

@@ -28,7 +28,7 @@ class Status(StrEnum):
 ESTIMATED = "checks/short/runs"
 """Origin of the bound on two runs that both leave the exact trajectory, which is an estimate."""
 
-SEEN = 2.0
+DETECTION_FACTOR = 2.0
 """Effect over bound above which an error is certain to show, by the triangle inequality.
 
 A run with the error is within the bound of its own exact end, and that is more than twice the bound away
@@ -393,7 +393,7 @@ class Hint:
 
 
 @dataclass(frozen=True)
-class Term:
+class Sensitivity:
     """Say how well a check tested one quantity of a step.
 
     Parameters
@@ -404,9 +404,10 @@ class Term:
         PASS if at least one comparison would have detected that the quantity is left out, else VACUOUS.
     detection_limit : float
         Relative error of the quantity, of either sign, that was certain to show. For steps every larger
-        error shows too, because its effect is at least twice the bound (`SEEN`). For windows only this
-        error was tried, with both signs. Infinite if no error was certain to show, or if only leaving the
-        quantity out was tried. Infinite also for a defect that the check injects, which has one size.
+        error shows too, because its effect is at least twice the bound (`DETECTION_FACTOR`). For windows
+        only this error was tried, with both signs. Infinite if no error was certain to show, or if only
+        leaving the quantity out was tried. Infinite also for a defect that the check injects, which has one
+        size.
     planned : int
         Comparisons that were to examine the quantity.
     decided : int
@@ -465,7 +466,7 @@ class Verdict:
         Unit of measured and bound.
     planned, executed : int
         Comparisons planned and made.
-    terms : tuple of Term
+    terms : tuple of Sensitivity
         One record for each quantity of a step.
     replay : str
         Command that makes this verdict again.
@@ -518,7 +519,7 @@ class Verdict:
     units: str
     planned: int
     executed: int
-    terms: tuple[Term, ...] = ()
+    terms: tuple[Sensitivity, ...] = ()
     replay: str = ""
     evidence: dict[str, object] = field(default_factory=dict)
     bound_origin: str = ""

@@ -22,17 +22,17 @@ from sstep_verify.files.writing import write_text
 from sstep_verify.power import FILE, NOT_MEASURED, Measured, deciding_digest, measured
 from sstep_verify.report.plain import grouped, plain
 from sstep_verify.report.results import Summary
-from studies.adversary import cases as adversary
-from studies.alarms import study as alarms
 from studies.corpus.judged import case_of, judged
 from studies.corpus.labelled import Labelled
 from studies.corpus.listing import Edit, compiler, corpus
+from studies.false_positives import study as alarms
 from studies.limits import rows
 from studies.limits import study as limits
-from studies.report.sensitivity.alarms import AdversaryDocument
 from studies.report.sensitivity.corpus import CorpusDocument, Judged
+from studies.report.sensitivity.false_positives import WorstCaseDocument
 from studies.report.sensitivity.limits import LimitOutcome
-from studies.report.sensitivity.part import Sensitivity
+from studies.report.sensitivity.part import SensitivityDocument
+from studies.worst_case import cases as worst_case
 
 DIGEST, CAMPAIGNS = "modules that decide", "campaigns judged"
 """Parameters of a campaign of power: digest of what was measured, campaigns that judged its corpus."""
@@ -59,7 +59,7 @@ USED = {
     "corpus": ("every", "edits", "whole"),
     "limits": ("small", "seed"),
     "alarms": ("runs", "design", "seed"),
-    "adversary": (),
+    "worst_case": (),
 }
 """The studies, with the fields of `Study` that are theirs."""
 
@@ -70,7 +70,7 @@ class Study:
 
     Parameters
     ----------
-    study : {"corpus", "limits", "alarms", "adversary"}
+    study : {"corpus", "limits", "alarms", "worst_case"}
         The labelled solvers; limits of detection with doses and rivals; runs of correct solvers; the worst
         cases that a search has found.
     every, edits : int
@@ -152,7 +152,7 @@ STUDIES: dict[str, Made] = {
         ),
         alarms.summary,
     ),
-    "adversary": (lambda study: [({"worst cases found": adversary.replay}, 20.0)], itemgetter(0)),
+    "worst_case": (lambda study: [({"worst cases found": worst_case.replay}, 20.0)], itemgetter(0)),
 }
 """By name, that of a field of `StudyOutcome`: the pieces of a study, and its document of all outcomes."""
 
@@ -165,7 +165,7 @@ class StudyOutcome:
     corpus: Judged | None = None
     limits: LimitOutcome | None = None
     alarms: alarms.AlarmOutcome | None = None
-    adversary: AdversaryDocument | None = None
+    worst_case: WorstCaseDocument | None = None
 
 
 class SensitivityKind(Kind):
@@ -204,7 +204,7 @@ class SensitivityKind(Kind):
             name: STUDIES[name][1]([getattr(one, name) for one in found])
             for name, found in grouped(outcomes, lambda one: one.key.partition("/")[0]).items()
         }
-        document, families = Sensitivity(**documents), plan.definition.families
+        document, families = SensitivityDocument(**documents), plan.definition.families
         return Assembled(
             Summary(
                 sentence(document, planned, len(outcomes), state),
@@ -217,7 +217,7 @@ class SensitivityKind(Kind):
         )
 
 
-def sentence(found: Sensitivity, planned: int, made: int, state: State) -> str:
+def sentence(found: SensitivityDocument, planned: int, made: int, state: State) -> str:
     """One sentence on mistakes killed, limits and false alarms, what must not be, and what is missing."""
     parts = list(found.sentences) or ["too few runs for a limit" if made else "nothing was measured"]
     if broken := found.broken:

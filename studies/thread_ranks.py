@@ -14,7 +14,7 @@ from sstep_verify import ProductionSolver, Trajectory
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.settings import Options
-from studies.legal.arithmetic import added
+from studies.admissible.arithmetic import added
 
 SECONDS = 120.0
 """After which a rank that waits for the others gives up."""

@@ -8,7 +8,7 @@
    s b H    iterations a window, coordinates an iteration, iterations
    SEED     coordinates are drawn by srand(SEED); rand() % m, one that is in its block already anew
 
-   It starts from zero and prints alpha at the end. Every rank owns a stretch of the features. */
+   It starts from zero and prints alpha at the end. Every rank owns a segment of the features. */
 
 #include <math.h>
 #include <mpi.h>

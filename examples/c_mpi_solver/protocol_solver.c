@@ -1,7 +1,7 @@
 /* s-step dual coordinate descent in C and MPI that speaks the exchange format: protocol_solver FOLDER.
 
    DCD for K-SVM (svm-l1, svm-l2) and BDCD for K-RR, with linear, polynomial and RBF kernels. Every rank owns a
-   stretch of the features. A window makes the partial inner products of its s b drawn samples with all m
+   segment of the features. A window makes the partial inner products of its s b drawn samples with all m
    samples (the panel), adds them up over the ranks in one MPI_Allreduce, applies the kernel function, and then
    makes its s updates without a message, each rank the same. a is updated in place within the window; the
    gradients, formed at its start, are corrected by the increments made since. */

@@ -17,7 +17,7 @@ from sstep_verify import CallableSolver, Declaration, Hinge, IndexStream, Proble
 from sstep_verify.declaration import LIBRARY_ULPS
 from sstep_verify.errors import positive
 from sstep_verify.problems.kernels import Kernel, register
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.kernel.entries import sample_entries
 from sstep_verify.rounding.rows import KernelEntries
 
@@ -87,14 +87,14 @@ def bounded(kernel: LaplacianKernel, data, rows, declaration):
 
     def error(largest, precision):
         u, tiny = unit_roundoff(precision), smallest_subnormal(precision)
-        x = (gamma(data.shape[1] + 4, u) * exponent + tiny) * OUTWARD
+        x = (gamma(data.shape[1] + 4, u) * exponent + tiny) * ROUND_UP
         off = largest * (np.expm1(x) + 2 * LIBRARY_ULPS * u * np.exp(x)) + LIBRARY_ULPS * tiny
-        return np.fmin(off, 2.0) * OUTWARD  # no two entries are further apart, rounded or not
+        return np.fmin(off, 2.0) * ROUND_UP  # no two entries are further apart, rounded or not
 
     at_most_one = np.ones_like(values)
     known = np.minimum(values + error(at_most_one, "float64"), 1.0)
     errors = error(known, "float64"), error(known, declaration.precision)
-    return KernelEntries(values, *errors), np.maximum(exponent * OUTWARD, 1.0)
+    return KernelEntries(values, *errors), np.maximum(exponent * ROUND_UP, 1.0)
 
 
 # ----------------------------------------------------------------------------------------------------------

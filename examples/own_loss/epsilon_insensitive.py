@@ -42,7 +42,7 @@ class EpsilonInsensitive(BoxedLoss):
     epsilon: float = 0.1
     task: ClassVar[str] = "svr"
     labelled: ClassVar[bool] = False
-    kin: ClassVar[str] = "svm-l1"
+    base_task: ClassVar[str] = "svm-l1"
 
     def __post_init__(self):
         super().__post_init__()

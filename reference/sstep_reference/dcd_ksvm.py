@@ -62,7 +62,7 @@ def dcd_ksvm(
     Notes
     -----
     Source: Algorithm 1; the line numbers stand beside the lines. In `Balls` the radii grow
-    geometrically, by up to about a bit an iteration: give that many ``bits``, or replay shorter stretches.
+    geometrically, by up to about a bit an iteration: give that many ``bits``, or replay shorter segments.
     """
     upper, shift = svm_constants(arithmetic, loss, C)  # line 2
     signed = kernel.labelled(labels)  # line 3: the labels multiply K, they do not go inside it

@@ -40,7 +40,7 @@ from sstep_verify.problems.kernels import identify
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.ranks.environment import launch_variables, launcher
 from sstep_verify.solver.settings import EXCHANGES, OR, Options
-from sstep_verify.solver.training.schedule import Stretch, numbers_of, windows_of
+from sstep_verify.solver.training.schedule import Segment, numbers_of, windows_of
 from sstep_verify.trajectory import AT_LEAST, AT_MOST, RELATIVE, Claim, Trajectory
 
 LIMIT = 300.0
@@ -170,7 +170,7 @@ class CommandSolver(TrainingSolver):
             options = json.loads(str(file["options"]))
             require_printed(own, features + bool(self._bias), options, said)
             if self._settings.tuned:
-                require_printed_windows(_stretches(file), said)
+                require_printed_windows(_segments(file), said)
 
     def _require_schedule(self, request: RunRequest, made: Trajectory, result: bytes) -> None:
         """ConductError where a command made other windows than those of its sequence, or drew otherwise.
@@ -180,7 +180,7 @@ class CommandSolver(TrainingSolver):
         """
         settings = self.settings(request)
         with np.load(io.BytesIO(result), allow_pickle=False) as file:
-            sequence = _stretches(file)
+            sequence = _segments(file)
             if self._auto:
                 settings = settings_of(settings, json.loads(str(file["options"])))
         windows = due_windows(sequence, request, settings, self._ranks, made.length)
@@ -198,7 +198,7 @@ class CommandSolver(TrainingSolver):
     def _given(self, request: RunRequest) -> bytes:
         """A file with the windows of `tuned_sequence`, as the command writes those of its own."""
         made, file = tuned_sequence(self.settings(request)), io.BytesIO()
-        exchanges = OR.join(dict.fromkeys(stretch.exchange for stretch in made))
+        exchanges = OR.join(dict.fromkeys(segment.exchange for segment in made))
         options = {"s": "auto", "exchange": exchanges, "cache": self._settings.cache or 0}
         np.savez(file, sequence=numbers_of(made), options=json.dumps(options))
         return file.getvalue()
@@ -274,13 +274,13 @@ def _require_same_windows(given: bytes | None, result: bytes) -> None:
 
 
 def _windows(file: Mapping[str, np.ndarray]) -> list[tuple[int, int, str]]:
-    """Windows by the stretches in a file, as if no interval ended within one."""
-    return list(windows_of(_stretches(file), 1 << 62))
+    """Windows by the segments in a file, as if no interval ended within one."""
+    return list(windows_of(_segments(file), 1 << 62))
 
 
-def _stretches(file: Mapping[str, np.ndarray]) -> list[Stretch]:
-    """The stretches in a file."""
-    return [Stretch(end, s, EXCHANGES[place]) for end, s, place in file["sequence"].tolist()]
+def _segments(file: Mapping[str, np.ndarray]) -> list[Segment]:
+    """The segments in a file."""
+    return [Segment(end, s, EXCHANGES[place]) for end, s, place in file["sequence"].tolist()]
 
 
 def _trajectory(

@@ -17,10 +17,10 @@ from sstep_verify.adapters.written import ALL_ROWS
 from sstep_verify.errors import ConductError, counted
 from sstep_verify.problems import Problem
 from sstep_verify.solver.settings import OR
-from sstep_verify.solver.training.schedule import Stretch
+from sstep_verify.solver.training.schedule import Segment
 
 SHARES = re.compile(
-    r"^iterations by s, the most: (.+); in (\d+) stretches, kept in the result$", re.MULTILINE
+    r"^iterations by s, the most: (.+); in (\d+) segments, kept in the result$", re.MULTILINE
 )
 """How many iterations were made with which s and exchange."""
 
@@ -54,13 +54,13 @@ def require_printed(problem: Problem, features: int, options: Mapping[str, Any],
             raise ConductError(f"the command does not print the line {line.strip()!r}: {said[:300]}")
 
 
-def require_printed_windows(sequence: Sequence[Stretch], said: str) -> None:
-    """ConductError where the printed iterations of every s are not those of the stretches in the result."""
+def require_printed_windows(sequence: Sequence[Segment], said: str) -> None:
+    """ConductError where the printed iterations of every s are not those of the segments in the result."""
     due: Counter[str] = Counter()
     begin = 0
-    for stretch in sequence:
-        due[f"s = {stretch.s} {stretch.exchange}"] += stretch.end - begin
-        begin = stretch.end
+    for segment in sequence:
+        due[f"s = {segment.s} {segment.exchange}"] += segment.end - begin
+        begin = segment.end
     if not due:
         return
     found = SHARES.search(said)
@@ -73,4 +73,4 @@ def require_printed_windows(sequence: Sequence[Stretch], said: str) -> None:
             f"{found and found[1]}"
         )
     if int(found[2]) != len(sequence):
-        raise ConductError(f"the result has {len(sequence)} stretches, and printed are {found[2]}")
+        raise ConductError(f"the result has {len(sequence)} segments, and printed are {found[2]}")

@@ -26,7 +26,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError, closest
 from sstep_verify.floating_point import restore_with_warning, state_of_caller
-from sstep_verify.protocol import NEEDED, ForeignSolver, Solver, checked_solver
+from sstep_verify.protocol import NEEDED, ExternalSolver, Solver, checked_solver
 
 OURS = ["sstep_verify", "sstep_reference"]
 """Packages whose version and commit are told anyway."""
@@ -166,7 +166,7 @@ def load_solver(name: str) -> Solver:
         raise InputError(
             f"{where} is of type {type(found).__name__}, which cannot be called without arguments; {NEEDED}"
         )
-    return ForeignSolver(checked_solver(found, where))
+    return ExternalSolver(checked_solver(found, where))
 
 
 def _without(found: object, attribute: str, module: str, where: str) -> InputError:

@@ -20,7 +20,7 @@ from sstep_verify.problems import IndexStream
 from sstep_verify.protocol import RunRequest
 from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.settings import Settings
-from sstep_verify.solver.training.schedule import Stretch, windows_of
+from sstep_verify.solver.training.schedule import Segment, windows_of
 from sstep_verify.trajectory import ALLREDUCE, REDUCE_SCATTER
 
 
@@ -86,7 +86,7 @@ class Watched(Communicator):
 
 
 def due_windows(
-    sequence: Sequence[Stretch], request: RunRequest, settings: Settings, ranks: int, end: int
+    sequence: Sequence[Segment], request: RunRequest, settings: Settings, ranks: int, end: int
 ) -> list[Window]:
     """Windows of a schedule from where a request begins to an iteration, with what each must send.
 

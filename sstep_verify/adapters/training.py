@@ -28,7 +28,7 @@ from sstep_verify.solver.data.partition import column_nonzeros, local_columns, p
 from sstep_verify.solver.packet import TRAILER
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training.intervals import Place, Training
-from sstep_verify.solver.training.schedule import Schedule, Stretch
+from sstep_verify.solver.training.schedule import Schedule, Segment
 from sstep_verify.trajectory import RELATIVE, Claim, Trajectory
 
 
@@ -105,7 +105,7 @@ class TrainingSolver:
         return observed(whole, request, observe, self.run)
 
     def trained(
-        self, request: RunRequest, settings: Settings, sequence: Sequence[Stretch] = ()
+        self, request: RunRequest, settings: Settings, sequence: Sequence[Segment] = ()
     ) -> Trajectory:
         """The whole run by some settings, where s is tuned with the windows of a sequence.
 
@@ -126,7 +126,7 @@ def train_on_rank(
     comm: Any,
     request: RunRequest,
     settings: Settings,
-    sequence: Sequence[Stretch] = (),
+    sequence: Sequence[Segment] = (),
     watched: bool = False,
 ) -> Trajectory:
     """Train on an mpi4py communicator as a request says.
@@ -182,21 +182,21 @@ def train_on_rank(
     )
 
 
-def tuned_sequence(settings: Settings) -> list[Stretch]:
+def tuned_sequence(settings: Settings) -> list[Segment]:
     """Windows of several s, the same for every run: some of each width that divides the largest s, in turn.
 
     Every other width communicates what "allreduce" does, unless the exchange carries a state. Each lies
     within one window of the largest s, whose bounds hold for it: what a window corrects for later steps, a
     shorter one that begins within it takes from the a that it finds. Before the last step of each that is
-    whole, one stretch ends and another, alike, begins: a window is cut there, in an interval.
+    whole, one segment ends and another, alike, begins: a window is cut there, in an interval.
     """
     most, last = settings.width, settings.iterations
     assert last is not None
     widths = [width for width in range(1, most + 1) if most % width == 0]
     exchanges = (settings.exchange, settings.exchange if settings.exchange == "gram" else "allreduce")
-    made: list[Stretch] = []
+    made: list[Segment] = []
     for place, end in enumerate(range(most, last + most, most)):
         width, exchange = widths[-1 - place % len(widths)], exchanges[place % 2]
         ends = (end - 1, end) if width > 1 and end <= last else (min(end, last),)
-        made += [Stretch(cut, width, exchange) for cut in ends]
+        made += [Segment(cut, width, exchange) for cut in ends]
     return made

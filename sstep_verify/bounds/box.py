@@ -40,7 +40,7 @@ and rounding is monotone, so ``fl(w - a) >= -a`` and a never falls below 0. It l
 ``u |w - a| (1 + u) + u |w|``; with ``w <= A`` and ``0 <= a <= A + b`` that is at most
 ``gamma_4 (A + b) =: b``, which does not add up either.
 
-All of this is about numbers: where one may overflow (bounds/largest_number.py), a run may end in values
+All of this is about numbers: where one may overflow (bounds/overflow.py), a run may end in values
 that are none.
 """
 
@@ -53,7 +53,7 @@ import numpy as np
 from sstep_verify.bounds.optimum.svm import largest_curvatures
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, SquaredHinge
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, unit_roundoff
 from sstep_verify.rounding.box import end_error
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.rows import some_rows
@@ -98,7 +98,7 @@ def box_bounds(
             return 0.0, off
         case "added":
             factor = gamma(4, unit_roundoff(precision))
-            return 0.0, factor / (1 - factor) * largest * OUTWARD + off
+            return 0.0, factor / (1 - factor) * largest * ROUND_UP + off
         case "frozen":
             accumulation = accumulation_error(largest, times, unit_roundoff(precision))
         case _:
@@ -111,7 +111,7 @@ def box_bounds(
 def largest_clipped(problem: Problem, initial: np.ndarray | None) -> float:
     """Bound on the values of a correct run (A); infinite where none is known.
 
-    `initial` as in `box_bounds`, but it may be outside the box (bounds/largest_number.py).
+    `initial` as in `box_bounds`, but it may be outside the box (bounds/overflow.py).
     """
     loss, samples = problem.boxed, problem.samples
     start = np.zeros(samples) if initial is None else initial.astype(np.float64)
@@ -127,7 +127,7 @@ def largest_clipped(problem: Problem, initial: np.ndarray | None) -> float:
         risen = float(entry * sizes.sum() * parts.sum() / 2 + parts @ parts / 4)
         risen += (2 * outside + (entry + 3 * loss.shift) * float(below @ below) / 2) / loss.C
         root = np.sqrt(samples) * (1 + outside * entry)
-        largest = float(2 * loss.C * (root + np.sqrt(root**2 + 3 * samples + risen)) * OUTWARD)
+        largest = float(2 * loss.C * (root + np.sqrt(root**2 + 3 * samples + risen)) * ROUND_UP)
     return largest if largest < np.inf else np.inf
 
 
@@ -142,7 +142,7 @@ def largest_entry_error(problem: Problem, declaration: Declaration) -> float:
 def accumulation_error(largest: float, times: int, u: float) -> float:
     """Solve ``b = gamma_{2k+2} (k + 1) (A + b)``."""
     factor = gamma(2 * times + 2, u) * (times + 1)
-    return factor * largest / (1 - factor) * OUTWARD if factor < 1.0 else np.inf
+    return factor * largest / (1 - factor) * ROUND_UP if factor < 1.0 else np.inf
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -157,4 +157,4 @@ def stays_within(
     factor = gamma(2 * samples + 2 * s + 16, unit_roundoff(declaration.precision))
     slope = factor * size + (root + 2 * made + 2) * largest * off
     gain = 2 * largest * slope + (size + (entry + shift) * accumulation) * accumulation
-    return bool(iterations * gain * OUTWARD <= 3 * samples * problem.hinge.C)
+    return bool(iterations * gain * ROUND_UP <= 3 * samples * problem.hinge.C)

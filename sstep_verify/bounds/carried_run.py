@@ -23,7 +23,7 @@ import numpy as np
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, magnitudes, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.right_hand_side import CarriedSamples, CarriedTerms
 
 
@@ -39,7 +39,7 @@ class WeightsMap:
     def __init__(self, problem: Problem, declaration: Declaration):
         with np.errstate(over="ignore"):
             self.sizes = np.abs(problem.dense.T)
-        self.lower = self.sizes / OUTWARD
+        self.lower = self.sizes / ROUND_UP
         self._u = unit_roundoff(declaration.precision)
         self._subnormal = smallest_subnormal(declaration.precision)
 
@@ -48,7 +48,7 @@ class WeightsMap:
         underflow = sizes.size * self._subnormal * sizes.any()
         with np.errstate(over="ignore", invalid="ignore"):
             drift = gamma(sizes.size + 2, self._u) * (self.sizes @ sizes) + underflow
-        return np.nan_to_num(drift * OUTWARD, nan=np.inf, posinf=np.inf)
+        return np.nan_to_num(drift * ROUND_UP, nan=np.inf, posinf=np.inf)
 
     def grown(self, weights: np.ndarray, moved: np.ndarray, rounded: np.ndarray, draws: int) -> np.ndarray:
         """What `draws` updates add to the drift of weights that are at most `weights`, (n,), as they begin.
@@ -60,7 +60,7 @@ class WeightsMap:
         with np.errstate(over="ignore", invalid="ignore"):
             drift = gamma(updates, self._u) * (weights + self.sizes @ moved)
             drift += self.sizes @ rounded + updates * self._subnormal
-            return drift * OUTWARD
+            return drift * ROUND_UP
 
 
 class CarriedWeights:
@@ -96,7 +96,7 @@ class CarriedWeights:
     def begin(self, sizes: np.ndarray, drawn: int) -> CarriedTerms:
         """Terms of the first gradients of a window of `drawn` draws, where |a| is at most `sizes`, (m,)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            self._size = (self._map.sizes @ sizes + self._drift) * OUTWARD
+            self._size = (self._map.sizes @ sizes + self._drift) * ROUND_UP
         return self._samples.terms(self._size, self._drift, drawn)
 
     def end(self, moved: np.ndarray, counts: np.ndarray, sizes: np.ndarray) -> None:
@@ -108,7 +108,7 @@ class CarriedWeights:
         changes = np.zeros((2, self._map.sizes.shape[1]))
         changes[:, self._places] = moved, self._u * counts * sizes
         grown = self._map.grown(self._size, changes[0], changes[1], int(np.sum(counts)))
-        self._drift = (self._drift + grown) * OUTWARD
+        self._drift = (self._drift + grown) * ROUND_UP
 
     def restart(self, sizes: np.ndarray) -> None:
         """Allow for weights formed again here, where the solver does that; `sizes` as in `begin`."""

@@ -36,7 +36,7 @@ from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, norm, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.block.energy import largest_energy
 from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.block.repeats import most_often, whole_growth
@@ -91,7 +91,7 @@ def slopes_of(problem: Problem, declaration: Declaration, quotient: Quotient) ->
         sizes, errors, _ = quotients(rows, quotient)
         lower = (np.abs(rows.values) - rows.judge_error) / quotient.penalty - errors
         return Slopes(
-            np.maximum(lower, 0.0) / OUTWARD + diagonal / OUTWARD,
+            np.maximum(lower, 0.0) / ROUND_UP + diagonal / ROUND_UP,
             sizes + diagonal,
             errors,
             np.abs(problem.targets),  # A gradient's constant is 1, as large as a label.
@@ -144,7 +144,7 @@ class DriftBound:
                     break
                 enlarged = trial(theta)
                 if enlarged <= theta:
-                    return self._drift(segment, counts, theta)[0] * OUTWARD
+                    return self._drift(segment, counts, theta)[0] * ROUND_UP
                 theta = enlarged * (1 + 2.0**-10)
         return np.full(segment.weights.size, np.inf)
 
@@ -158,7 +158,7 @@ class DriftBound:
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(change > 0, change / limit[:, None], 0.0)
         entry, coordinate = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
-        return float(change[entry, coordinate]) / OUTWARD, float(limit[entry])
+        return float(change[entry, coordinate]) / ROUND_UP, float(limit[entry])
 
     def _drift(
         self, segment: Segment, counts: np.ndarray, theta: float
@@ -217,7 +217,7 @@ class DriftBound:
             size = np.minimum(np.abs(segment.begin) + counts * theta, cap)
             folded = float(np.max((rho + slope * (relative + 2 * u) + u * diagonal * size)[drawn]))
             inside = folded * folded + 2 * lower * (gap + segment.draws.shape[0] * folded * theta)
-            return min(float((folded + np.sqrt(inside)) / lower) * OUTWARD, cap)
+            return min(float((folded + np.sqrt(inside)) / lower) * ROUND_UP, cap)
 
         return trial
 
@@ -242,6 +242,6 @@ class DriftBound:
             rounding = self._u * (np.abs(segment.begin) + counts * theta) * drawn
             storing = times * largest_energy(self._slopes.sizes, rounding)
             energy = whole * (start + steps * (share * folded + storing))
-            return float((share * energy + folded) / root * OUTWARD)
+            return float((share * energy + folded) / root * ROUND_UP)
 
         return trial

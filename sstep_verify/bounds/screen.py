@@ -40,7 +40,7 @@ from sstep_verify.compiled import compiled
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import RidgeSteps
-from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.arithmetic import ROUND_UP
 from sstep_verify.rounding.block.energy import energy_norm
 from sstep_verify.rounding.rows import KernelEntries, compiled_rows
 
@@ -50,7 +50,7 @@ TWICE, THRICE = 4, 8
 
 @dataclass(frozen=True)
 class Screened:
-    """The windows of a stretch of a run, compared.
+    """The windows of a segment of a run, compared.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ def screen_svm(
     length: int = 0,
     largest: np.ndarray | None = None,
 ) -> Screened:
-    """Compare every window of a K-SVM, or every stretch of several windows, with the judge's own.
+    """Compare every window of a K-SVM, or every segment of several windows, with the judge's own.
 
     `entries` are the kernel rows, shape (r, m), of all coordinates drawn, which `rows` lists; `alphas`,
     shape (N + 1, m), float32 or float64, is the solver's a at the ends of N windows of `s` steps, or of
-    stretches of `length`; `draws` are the H coordinates drawn, ``(N - 1) s < H <= N s``. A stretch is made
+    segments of `length`; `draws` are the H coordinates drawn, ``(N - 1) s < H <= N s``. A segment is made
     of the same steps as one long window: what a later window's stale products are made of are the start's
     terms and the increments since, and it stores a frozen a once more. The solver maintains no weights.
     `largest`, shape (m,): the largest |a| of the run before the first window, if it did not begin there.
@@ -136,7 +136,7 @@ def _screen(alphas, draws, largest, width, rows, row_of, solver):
         state = _new_state(now, reach, places, row_of[places], 2 * drawn.size)
         radius = np.full(places.size, np.inf)
         if carry(rows, solver, none, begin, sizes, order, state):
-            radius = state.radius * OUTWARD
+            radius = state.radius * ROUND_UP
         events[window] = state.counts[EVENTS]
         for times in state.drawn:
             events[window] |= (TWICE if times >= 2 else 0) | (THRICE if times >= 3 else 0)
@@ -170,7 +170,7 @@ def _farthest(places, end, labels, now, radius):
         i = places[place]
         if not radius[place] < np.inf:
             return 0.0, np.inf, 0.0
-        apart = abs(end[i] - labels[i] * now[i]) / OUTWARD
+        apart = abs(end[i] - labels[i] * now[i]) / ROUND_UP
         apart = apart if apart < np.inf else np.inf
         share = apart / radius[place] if 0.0 < apart < np.inf else apart
         if share > ratio:
@@ -189,7 +189,7 @@ def screen_ridge(
     length: int = 0,
     largest: np.ndarray | None = None,
 ) -> Screened:
-    """Compare every window, or stretch, of a K-RR with the judge's own in the M-norm; see `screen_svm`.
+    """Compare every window, or segment, of a K-RR with the judge's own in the M-norm; see `screen_svm`.
 
     `draws` are blocks, shape (H, b).
     """

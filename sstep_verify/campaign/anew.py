@@ -23,7 +23,7 @@ from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.case import seeded_start
 from sstep_verify.campaign.verdicts.family import Family
-from sstep_verify.checks.steps.tally import TRANSITIONS, transitions_in
+from sstep_verify.checks.steps.step_statistics import TRANSITIONS, transitions_in
 from sstep_verify.numerics import kernel_rows
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
 from sstep_verify.problems.data.embedded import size_in

@@ -92,7 +92,7 @@ class Unit:
     other processes. `data` are the data sets that it needs, as the campaign file names them; `cost` is
     rough and relative, the largest begin first. Units of other names in `compiles` compile other functions:
     one of each name begins first, so that processes need not all compile the same ones. It starts so many
-    MPI `ranks` itself, 1 for none. One that is `foreign` runs code that is not of this package, and so
+    MPI `ranks` itself, 1 for none. One that is `external` runs code that is not of this package, and so
     always in a process of its own. Runs that have `crashed` have ended the process that made them: key of
     the outcome, key of the run, and by what.
     """
@@ -104,7 +104,7 @@ class Unit:
     cost: float = 0.0
     compiles: str = ""
     ranks: int = 1
-    foreign: bool = False
+    external: bool = False
     crashed: tuple[tuple[str, str, str], ...] = ()
 
 

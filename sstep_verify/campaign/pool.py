@@ -44,10 +44,10 @@ def spread(
 ) -> Generator[Finished, None, None]:
     """Run units of a kind and yield their messages, in any order.
 
-    They begin in their order, in as many processes as jobs; 1 works in this one, unless a unit runs foreign
-    code. `heard` hears how far outcomes have come.
+    They begin in their order, in as many processes as jobs; 1 works in this one, unless a unit runs
+    external code. `heard` hears how far outcomes have come.
     """
-    if plan.jobs == 1 and not any(unit.foreign for unit in units):
+    if plan.jobs == 1 and not any(unit.external for unit in units):
         with heard_by(heard), compiling_told(_say_compiling):
             for unit in units:
                 yield from run_unit(kind, unit, plan)
@@ -164,7 +164,7 @@ class _Worker:
         if overdue and step:
             told = f"did not end within {step.limit:g} s (time_limit), so its process was ended"
             yield Finished(error=f"{where}: {told}", kind=REFUSED)
-        elif self._unit.foreign:
+        elif self._unit.external:
             yield Finished(error=f"{where}: the process of the solver ended ({told})", kind=REFUSED)
         else:
             yield Finished(error=f"{where}: a worker process died ({told})", kind=INTERNAL)

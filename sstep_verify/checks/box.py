@@ -17,21 +17,21 @@ import numpy as np
 from sstep_verify.bounds.box import box_bounds
 from sstep_verify.bounds.step.clip import clip_constants, entry_errors
 from sstep_verify.checks.shared.case import Case, Check, plain_run
+from sstep_verify.checks.shared.comparison import Comparison
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.final_vector import notes, written_with
-from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.overflow import finite_promised
 from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import LOWER, UPPER
-from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.arithmetic import ROUND_UP
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.rows import largest_sample_sizes
 from sstep_verify.rounding.sums import NOT_FACTORED, Factored
 from sstep_verify.trajectory import GIVEN, Trajectory
-from sstep_verify.verdict import SEEN, Place, Status, Term, Verdict, Why
+from sstep_verify.verdict import DETECTION_FACTOR, Place, Sensitivity, Status, Verdict, Why
 
 ID = "box"
 
@@ -58,10 +58,10 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         above = np.maximum(alphas - upper, 0.0)
     above[~np.isfinite(alphas)] = 0.0
     ends = {
-        LOWER: _finding(trajectory, below, allowed[0], 0.0),
-        UPPER: _finding(trajectory, above, allowed[1], upper),
+        LOWER: _comparison(trajectory, below, allowed[0], 0.0),
+        UPPER: _comparison(trajectory, above, allowed[1], upper),
     }
-    passed = [end for end, finding in ends.items() if finding.status is Status.FAIL]
+    passed = [end for end, comparison in ends.items() if comparison.status is Status.FAIL]
     yield verdict_from(
         ID,
         case,
@@ -77,7 +77,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     )
 
 
-def _finding(trajectory: Trajectory, beyond: np.ndarray, bound: float, limit: float) -> Finding:
+def _comparison(trajectory: Trajectory, beyond: np.ndarray, bound: float, limit: float) -> Comparison:
     """The farthest that a recorded value lies outside one limit of the box, and where."""
     row, coordinate = (int(k) for k in np.unravel_index(int(np.argmax(beyond)), beyond.shape))
     # The difference of two floats of one type is rounded by half an ulp, so its sign is right.
@@ -85,7 +85,7 @@ def _finding(trajectory: Trajectory, beyond: np.ndarray, bound: float, limit: fl
     end = 0 if trajectory.stopped == GIVEN else int(trajectory.iterations[row])
     value = trajectory.alphas[row, coordinate].item()
     outside = Place(0, end, coordinate, found=value, expected=limit) if distance > 0 else Place(0, end)
-    return Finding(distance, distance, bound, place=outside)
+    return Comparison(distance, distance, bound, place=outside)
 
 
 def _most_draws(case: Case, s: int, trajectory: Trajectory) -> int:
@@ -98,7 +98,7 @@ def _most_draws(case: Case, s: int, trajectory: Trajectory) -> int:
     return int(counts.max())
 
 
-def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
+def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Sensitivity:
     """What a step without the clip would do to coordinates that sit on the box, late in the run."""
     problem, recorded = case.problem, int(trajectory.alphas.size)
     block = case.stream.block
@@ -120,7 +120,7 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
     generator = np.random.Generator(np.random.PCG64(case.seed))
     probed = generator.choice(sitting, size=min(PROBED, sitting.size), replace=False)
     effect = _beyond(case, alpha, probed)
-    most, shown = float(effect.max()), int((effect > SEEN * bound).sum())
+    most, shown = float(effect.max()), int((effect > DETECTION_FACTOR * bound).sum())
     return planted_term("clip dropped", most, bound, recorded, recorded, Why.WITHIN_BOUND, shown)
 
 
@@ -144,10 +144,10 @@ def _beyond(case: Case, alpha: np.ndarray, places: np.ndarray) -> np.ndarray:
         error = constants.sums.longest * (sizes @ size + 1.0 + loss.shift * np.abs(here)) + errors @ size
         error += constants.sums.underflow
         off = errors[diagonal] + constants.curvature * curvature + constants.underflow_error
-        quotient = (np.abs(slope) - error * OUTWARD) / ((curvature + off) * OUTWARD)
+        quotient = (np.abs(slope) - error * ROUND_UP) / ((curvature + off) * ROUND_UP)
         step = quotient * (1.0 - constants.quotient) - constants.underflow_error
         room = np.maximum(np.where(slope > 0, here, loss.upper - here), 0.0)
-        beyond = (step - room) * (1.0 - constants.quotient) / OUTWARD
+        beyond = (step - room) * (1.0 - constants.quotient) / ROUND_UP
         beyond = np.nan_to_num(beyond, nan=0.0, posinf=np.inf)
     # No curvature: without the clip the step is infinite.
     beyond = np.where(curvature == 0.0, np.inf, np.maximum(beyond, 0.0))
@@ -193,7 +193,7 @@ CHECK = Check(
     planted="the clip left out",
     runs=runs,
     judge=judge,
-    bounds=("bounds/box", "bounds/largest_number"),
+    bounds=("bounds/box", "bounds/overflow"),
     level=0,
     applies=applies,
 )

@@ -19,7 +19,7 @@ within their rounding those that are maintained cannot be distinguished from the
 
 A value that is not finite is a FAIL wherever no correct run can form a number beyond the largest of the
 declared precision. So is an error that a solver of K-RR raises wherever no factorisation of a correct run
-can break down (sstep_verify/bounds/largest_number.py). Every other error is a FAIL. A run that violates its
+can break down (sstep_verify/bounds/overflow.py). Every other error is a FAIL. A run that violates its
 contract is judged by no other check.
 """
 
@@ -32,7 +32,7 @@ from itertools import chain
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.comparison import Comparison
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.overflow import finite_promised
 from sstep_verify.checks.shared.signs import NO_LOG
@@ -132,7 +132,7 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
     )
     first = next((runs[one.run][0] for one in violations if one.item == FINITE), None)
     step = _step_not_finite(case, first) if first is not None else None
-    finding = Finding(
+    comparison = Comparison(
         count,
         count,
         0.0 if promised else np.inf,
@@ -144,9 +144,9 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
         ID,
         case,
         s,
-        finding,
+        comparison,
         units="violations",
-        bound_origin="" if promised else "bounds/largest_number",
+        bound_origin="" if promised else "bounds/overflow",
         planned=planned,
         executed=executed,
         terms=terms,
@@ -350,7 +350,7 @@ CHECK = Check(
     runs=runs,
     judge=judge,
     given=True,
-    bounds=("bounds/largest_number",),
+    bounds=("bounds/overflow",),
     vacuous="no iteration was asked for, or a correct run may form numbers beyond its precision",
     level=0,
     all_runs=True,

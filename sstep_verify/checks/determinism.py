@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
-from sstep_verify.checks.shared.finding import wrong
+from sstep_verify.checks.shared.comparison import wrong
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.oracle.facade import Oracle

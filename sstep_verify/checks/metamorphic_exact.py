@@ -28,7 +28,7 @@ from sstep_verify.checks.metamorphic.relations import (
     seen_first,
 )
 from sstep_verify.checks.shared.case import Case, Check
-from sstep_verify.checks.shared.finding import Finding, wrong
+from sstep_verify.checks.shared.comparison import Comparison, wrong
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.oracle.facade import Oracle
@@ -36,7 +36,7 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Place, Status, Term, Verdict, Why
+from sstep_verify.verdict import Place, Sensitivity, Status, Verdict, Why
 
 ID = "metamorphic-exact"
 
@@ -91,8 +91,8 @@ def _judge_run(
     case: Case, s: int, trajectories: Mapping[str, Trajectory], related: Sequence[Relation]
 ) -> Verdict:
     original = trajectories[metamorphic_key(s)]
-    terms: list[Term] = []
-    compared: dict[str, Finding] = {}
+    terms: list[Sensitivity] = []
+    compared: dict[str, Comparison] = {}
     claims: dict[str, str] = {}
     for relation in related:
         changed, name = relation.transformed, relation.name
@@ -101,7 +101,7 @@ def _judge_run(
             why = Why.OUT_OF_RANGE
         if why is not None:
             planned = original.iterations.size - 1
-            terms.append(Term(name, Status.VACUOUS, math.inf, planned, 0, 0, why=why))
+            terms.append(Sensitivity(name, Status.VACUOUS, math.inf, planned, 0, 0, why=why))
             continue
         other, claims[name] = trajectories[metamorphic_key(s, name)], relation.claim
         # A run that its solver's own rule ended has no later points.
@@ -109,16 +109,16 @@ def _judge_run(
         points = other.iterations[shared]
         if points.size < 2:
             planned = original.iterations.size - 1
-            terms.append(Term(name, Status.VACUOUS, math.inf, planned, 0, 0, why=Why.NOT_RECORDED))
+            terms.append(Sensitivity(name, Status.VACUOUS, math.inf, planned, 0, 0, why=Why.NOT_RECORDED))
             continue
         states = [changed.back(state) for state in other.alphas[shared]]
         compared[name] = compare_bits(name, original, points, states)
         # Whether an injected defect would have shown on this run.
         count, shown = len(states) - 1, would_show(case, relation, original, points[1:])
         terms.append(planted_term(name, shown, 0.0, count, count, Why.NO_EFFECT, shown))
-    failed = {name: finding for name, finding in compared.items() if finding.place is not None}
+    failed = {name: comparison for name, comparison in compared.items() if comparison.place is not None}
     first = next(iter(failed.values())).place if failed else None
-    largest = max((finding.measured for finding in failed.values()), default=0.0)
+    largest = max((comparison.measured for comparison in failed.values()), default=0.0)
     ordered = seen_first(terms)
     return verdict_from(
         ID,
@@ -136,7 +136,7 @@ def _judge_run(
 
 def compare_bits(
     name: str, original: Trajectory, iterations: np.ndarray, states: list[np.ndarray]
-) -> Finding:
+) -> Comparison:
     """Compare the states of a run, mapped back, with those of the original one, bit by bit."""
     largest, first = 0.0, None
     for iteration, state in zip(iterations.tolist(), states, strict=True):

@@ -32,6 +32,7 @@ from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.optimum.reported import written_gap
 from sstep_verify.checks.shared.case import Case, Check, plain_run
+from sstep_verify.checks.shared.comparison import Comparison, wrong
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.final_vector import (
     MEASURED,
@@ -43,7 +44,6 @@ from sstep_verify.checks.shared.final_vector import (
     violation_of,
     written_with,
 )
-from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import nothing_compared, verdict_from
 from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.errors import OracleDisagreementError
@@ -51,7 +51,7 @@ from sstep_verify.oracle.balls.objectives import BITS, MOST_SAMPLES
 from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, norm_upper, rounded_up, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, norm, norm_upper, rounded_up, unit_roundoff
 from sstep_verify.trajectory import GIVEN, OWN_RULE, Trajectory
 from sstep_verify.verdict import Hint, Note, NoteKind, Place, Status, Verdict, Why
 
@@ -101,16 +101,16 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     claimed = case.claims.get("gap", case.claims.get("tolerance", 0.0) * best)
     written = written_gap(problem, alpha, written_with(trajectory), values)
     given = trajectory.stopped == GIVEN
-    bound = claimed + written if given else (claimed + values.attainable + written) * OUTWARD
+    bound = claimed + written if given else (claimed + values.attainable + written) * ROUND_UP
     gap, dual, how = (values.gap.lower, values.gap.upper), (values.dual.lower, values.dual.upper), "float64"
     # Float64 does not hold a longdouble vector, nor its value to more than its own rounding.
     wide = not np.array_equal(alpha, point)
-    rough = Finding(max(gap[0], 0.0), gap[1], bound).status is Status.INCONCLUSIVE
+    rough = Comparison(max(gap[0], 0.0), gap[1], bound).status is Status.INCONCLUSIVE
     if (wide or rough) and problem.samples <= MOST_SAMPLES:
         for bits in (BITS, 4 * BITS) if given else (BITS,):
             exact = oracle.values(problem, [point], bits)[0]
             gap, dual, how = exact["gap"], exact["dual"], "balls"
-            if Finding(max(gap[0], 0.0), gap[1], bound).decided:
+            if Comparison(max(gap[0], 0.0), gap[1], bound).decided:
                 break
     if dual[0] > optimum.value_upper:
         raise OracleDisagreementError(
@@ -119,13 +119,13 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
         )
     over = relative_to(gap, (max(optimum.value_lower, 0.0), best))
     if given and best > 0:
-        gap = (gap[0], over[1] * best * OUTWARD)  # Relative to the least that the optimal value may be.
+        gap = (gap[0], over[1] * best * ROUND_UP)  # Relative to the least that the optimal value may be.
     violation = violation_of(problem, alpha, values)
     start, limit = problem.hinge.C * problem.samples, bound  # a = 0: the primal is C m, the dual 0.
     if (first := np.clip(start_of(trajectory), 0.0, problem.hinge.upper)).any():
         unmoved = optimum_svm.svm_values(problem, case.formulas, first)
         attainable = 0.0 if given else unmoved.attainable
-        start, limit = max(unmoved.gap.lower, 0.0), (claimed + attainable + written) * OUTWARD
+        start, limit = max(unmoved.gap.lower, 0.0), (claimed + attainable + written) * ROUND_UP
     return _verdict(
         case,
         s,
@@ -147,8 +147,8 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
             "kkt_violation": list(violation),
             "optimal_value": [optimum.value_lower, optimum.value_upper],
             "optimal_value_minus_dual_value": [
-                max(optimum.value_lower - dual[1], 0.0) / OUTWARD,
-                (optimum.value_upper - dual[0]) * OUTWARD,
+                max(optimum.value_lower - dual[1], 0.0) / ROUND_UP,
+                (optimum.value_upper - dual[0]) * ROUND_UP,
             ],
             "distance_to_optimum_at_most": optimum_svm.distance_bound(problem, gap[1]),
             "q_seminorm_of_distance_at_most": optimum_svm.seminorm_bound(gap[1]),
@@ -181,10 +181,10 @@ def _verdict(
     svm, given = case.problem.is_svm, trajectory.stopped == GIVEN
     readings: list[Reading] = []
     name, tolerance = "gap" if svm else "distance", case.claims.get("tolerance")
-    finding = Finding(*enclosure, bound, place=Place(item=name))
+    comparison = Comparison(*enclosure, bound, place=Place(item=name))
     hints: tuple[Hint, ...] = ()
     # How else a vector may be read is told by certified optima.
-    if finding.status is Status.FAIL and ORACLES[case.oracle].encloses:
+    if comparison.status is Status.FAIL and ORACLES[case.oracle].encloses:
         from sstep_verify.diagnosis.conventions import Answer
         from sstep_verify.diagnosis.hints import explained, hints_of
 
@@ -201,13 +201,13 @@ def _verdict(
         told.append(Note(NoteKind.RELATIVE, (over[1], tolerance or 0.0)))
     # Of a vector that was handed over an enclosure that is too wide shows neither.
     undecided: dict[str, Any] = {}
-    if given and finding.status is Status.INCONCLUSIVE:
+    if given and comparison.status is Status.INCONCLUSIVE:
         undecided = {"status": Status.VACUOUS, "why": Why.TOO_WIDE}
     return verdict_from(
         ID,
         case,
         s,
-        finding,
+        comparison,
         **undecided,
         units="gap" if svm else "2-norm",
         bound_origin=f"bounds/optimum/{'svm' if svm else 'ridge'}",
@@ -237,36 +237,36 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     error = rounded_up(gamma(m + 8, unit_roundoff("float64")) * distance + optimum.error + stored)
     if np.array_equal(trajectory.final, optimum.alpha) and optimum.error == 0.0:
         error = 0.0  # The optimum itself, such as 0 of targets that are all 0.
-    lower, upper = max(distance - error, 0.0), (distance + error) * OUTWARD
+    lower, upper = max(distance - error, 0.0), (distance + error) * ROUND_UP
     farthest = optimum_ridge.distance_bound(problem, values.residual.upper)
     if lower > farthest + stored:
         raise OracleDisagreementError(
             f"{problem.label}: a is at least {lower:.3g} from the certified a*, but its residual allows "
             f"{farthest:.3g} at most"
         )
-    given, least = trajectory.stopped == GIVEN, max(size / OUTWARD - optimum.error, 0.0)
-    most = size * OUTWARD + optimum.error
+    given, least = trajectory.stopped == GIVEN, max(size / ROUND_UP - optimum.error, 0.0)
+    most = size * ROUND_UP + optimum.error
     claimed = case.claims.get("tolerance", 0.0) * most
     if "residual" in case.claims:
         claimed = case.claims["residual"] / m
     # Measured by its residual, or by its distance from a reference known up to `optimum.error`.
     attainable = values.residual.solver_error / m + gamma(m + 8, u) * distance + optimum.error
     written = norm_upper(written_with(trajectory))
-    bound = claimed + written if given else (claimed + attainable + written) * OUTWARD
+    bound = claimed + written if given else (claimed + attainable + written) * ROUND_UP
     upper = min(upper, farthest + stored)
     over = relative_to((lower, upper), (least, most))
     if given and most > 0:
-        upper = over[1] * most * OUTWARD  # Relative to the least that ||a*|| may be.
+        upper = over[1] * most * ROUND_UP  # Relative to the least that ||a*|| may be.
     largest = np.abs(values.entries)
-    violation = (float((largest - values.errors).max()), float((largest + values.errors).max()) * OUTWARD)
+    violation = (float((largest - values.errors).max()), float((largest + values.errors).max()) * ROUND_UP)
     start, limit = least, bound
     if (first := start_of(trajectory)).any():
         solver = optimum_ridge.ridge_values(problem, case.formulas, first).residual.solver_error
         away = norm(first - optimum.alpha)
         error = rounded_up(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error)
-        start = max(away / OUTWARD - error, 0.0)
+        start = max(away / ROUND_UP - error, 0.0)
         attained = 0.0 if given else solver / m + gamma(m + 8, u) * away + optimum.error
-        limit = (claimed + attained + written) * OUTWARD
+        limit = (claimed + attained + written) * ROUND_UP
     return _verdict(
         case,
         s,

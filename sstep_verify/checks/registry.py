@@ -51,7 +51,7 @@ from sstep_verify.errors import InputError, closest
 from sstep_verify.floating_point import SHORTENED, SUBNORMAL, restore, restore_with_warning
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.streams import logged_stream
-from sstep_verify.rounding.arithmetic import flushed_to_zero, held_problem
+from sstep_verify.rounding.arithmetic import flushed_to_zero, rounded_problem
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Note, NoteKind, Status, Verdict, Why
 
@@ -101,7 +101,7 @@ def verdicts_of(
     The verdicts note runs, or a judgement, that were made in another arithmetic.
     """
     restore_with_warning(f"before a judgement by {check.id}")
-    found = _judge_held_problem(check, case, trajectories, oracle)
+    found = _judge_rounded_problem(check, case, trajectories, oracle)
     verdicts = [_noted_if_evaluated(check, oracle, verdict) for verdict in found]
     if left := restore():
         oracle.forget()
@@ -109,18 +109,18 @@ def verdicts_of(
     return [_allowing_for_arithmetic(check, case, trajectories, oracle, verdict) for verdict in verdicts]
 
 
-def _judge_held_problem(
+def _judge_rounded_problem(
     check: Check, case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle
 ) -> list[Verdict]:
     """Judge runs on the problem that their solver held; as it was given where a check says so."""
-    held = case.problem if check.given else held_problem(case.problem, case.formulas)
-    if held is None:
+    rounded = case.problem if check.given else rounded_problem(case.problem, case.formulas)
+    if rounded is None:
         judged = [s for s in case.s_values if check.applies(case, s)]
         return [nothing_compared(check.id, case, s, 0, Why.OUT_OF_RANGE) for s in judged]
-    if held is case.problem:
+    if rounded is case.problem:
         return check.judge(case, trajectories, oracle)
-    truth = oracle.kept(f"held {held.digest}", lambda: oracle.of(held))
-    verdicts = check.judge(replace(case, problem=held), trajectories, truth)
+    truth = oracle.kept(f"rounded {rounded.digest}", lambda: oracle.of(rounded))
+    verdicts = check.judge(replace(case, problem=rounded), trajectories, truth)
     return [replace(verdict, problem=case.problem.label) for verdict in verdicts]
 
 
@@ -175,7 +175,9 @@ def _may_explain(
     if not check.bounds or not set(altered) <= {*SUBNORMAL, SHORTENED}:
         return True
     with flushed_to_zero():
-        return all(one.status is not Status.FAIL for one in _judge_held_problem(check, case, runs, oracle))
+        return all(
+            one.status is not Status.FAIL for one in _judge_rounded_problem(check, case, runs, oracle)
+        )
 
 
 IN_ORDER: tuple[Check, ...] = (

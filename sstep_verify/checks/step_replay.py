@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
+from sstep_verify.checks.shared.comparison import Comparison, Window, decisive, unbounded, wrong
 from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
-from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
 from sstep_verify.checks.shared.last_window import hints_of_last_window
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
 from sstep_verify.checks.shared.signs import FIRST_ALPHA, NO_LOG, hints_of_signs
@@ -37,7 +37,7 @@ from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.other_declarations import SINGLE, held_in_float32, hints_of_declarations
 from sstep_verify.checks.steps.place import placed, unwritten
 from sstep_verify.checks.steps.seen import exact_steps, identifier, step_terms
-from sstep_verify.checks.steps.tally import EVENTS, transitions_in
+from sstep_verify.checks.steps.step_statistics import EVENTS, transitions_in
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
@@ -101,13 +101,13 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         plain, after = trajectories[run_key(s)], trajectories.get(continued_key(s))
         verdict = _judge_run(case, s, plain, step_judge, between=between)
         if after is not None:
-            finding = _judge_continued(case, after, step_judge)
-            verdict = joined(verdict, case, plain, after, finding, _origin(case))
+            comparison = _judge_continued(case, after, step_judge)
+            verdict = joined(verdict, case, plain, after, comparison, _origin(case))
         verdicts.append(verdict)
     return verdicts
 
 
-def _judge_continued(case: Case, trajectory: Trajectory, step_judge: StepJudge) -> Finding:
+def _judge_continued(case: Case, trajectory: Trajectory, step_judge: StepJudge) -> Comparison:
     """The step of a continued run with the largest ratio, or how its log fails to lead to its end."""
     if broken := broken_chain(case, trajectory):
         return broken
@@ -126,7 +126,7 @@ def _judge_run(
     """The verdict on the plain run of an s, before the continued run is joined to it.
 
     The log must lead to what was recorded, or no step is judged. Steps are judged by
-    checks/steps/judged.py, and the worst finding decides.
+    checks/steps/judged.py, and the worst comparison decides.
     """
     svm, length = case.problem.is_svm, trajectory.length
     fields: dict[str, Any] = {
@@ -147,20 +147,20 @@ def _judge_run(
     if not (judged.worst or exact):
         nothing = unbounded(why=Why.NO_BOUND if length else Why.NO_STEPS)
         return verdict_from(ID, case, s, nothing, evidence=_evidence(judged), **fields)
-    finding = decisive([*([judged.worst] if judged.worst else []), *exact])
+    comparison = decisive([*([judged.worst] if judged.worst else []), *exact])
     if judged.wrong.size:
         from sstep_verify.checks.steps.causes import diagnosed
 
         # The verdict points to the first wrong step; its value and bound stay those of the worst, which
         # report/words.py names where it is another.
-        worst = finding.window.end
-        finding, found = diagnosed(finding, judged, between=between)
+        worst = comparison.window.end
+        comparison, found = diagnosed(comparison, judged, between=between)
         other = hints_of_declarations(judged, step_judge.oracle)
         last = hints_of_last_window(judged.wrong.tolist(), length, s, others=judged.decided > length % s)
-        fields |= {"defects": found.defects, "hints": (*finding.hints, *found.hints, *last, *other)}
+        fields |= {"defects": found.defects, "hints": (*comparison.hints, *found.hints, *last, *other)}
         fields |= {"diagnosed": case.diagnose, "signs": found.signs}
     else:
-        finding = placed(judged, finding)
+        comparison = placed(judged, comparison)
     fields["required"] = core_terms(terms, min(s, length))
     repeated = [
         {"step": step.window.end, "ratio": step.ratio, "status": step.status.value} | step.details
@@ -169,12 +169,12 @@ def _judge_run(
     evidence = _evidence(judged) | {"exact_steps": repeated}
     if judged.wrong.size:
         evidence[WORST_STEP] = worst
-        if worst != finding.window.end:
+        if worst != comparison.window.end:
             evidence[FIRST_STEP] = _first_wrong(judged, exact)
-        shown = {int(finding.window.end), int(worst)}
+        shown = {int(comparison.window.end), int(worst)}
         if longer := [step for step in sorted(shown) if _longer_than_any(judged, step - 1)]:
             evidence[BY_INCREMENT] = longer
-    return verdict_from(ID, case, s, replace(finding, signs=()), evidence=evidence, **fields)
+    return verdict_from(ID, case, s, replace(comparison, signs=()), evidence=evidence, **fields)
 
 
 def _longer_than_any(judged: JudgedRun, iteration: int) -> bool:
@@ -184,7 +184,7 @@ def _longer_than_any(judged: JudgedRun, iteration: int) -> bool:
     return bool(np.isinf(judged.judge.step_bounds(judged.trajectory, iteration)).all())
 
 
-def _first_wrong(judged: JudgedRun, exact: Sequence[Finding]) -> dict[str, float]:
+def _first_wrong(judged: JudgedRun, exact: Sequence[Comparison]) -> dict[str, float]:
     """Measured value and bound of the first wrong step: of its exact replay, if there is one."""
     for step in exact:
         if step.window.begin == judged.wrong[0] and step.status is Status.FAIL:
@@ -197,7 +197,7 @@ def _contradicted(
     case: Case,
     s: int,
     trajectory: Trajectory,
-    broken: Finding,
+    broken: Comparison,
     oracle: Oracle,
     fields: Mapping[str, Any],
     *,
@@ -230,7 +230,7 @@ def _contradicted(
     return replace(verdict, requirement=number)
 
 
-def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
+def broken_chain(case: Case, trajectory: Trajectory) -> Comparison | None:
     """How the log fails to lead to what was recorded, with the signs of it; None where it does."""
     log, shape = trajectory.log, (trajectory.length, case.stream.block)
     if log is None:
@@ -297,7 +297,7 @@ def _rounded_to_float32(case: Case, log: np.ndarray, alpha: np.ndarray, recorded
 
 def _broken_at(
     iteration: int, alpha: np.ndarray, recorded: np.ndarray, draws: np.ndarray, log: np.ndarray
-) -> Finding:
+) -> Comparison:
     """The first recorded a that the log does not lead to, with the signs of it."""
     places = np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))
     undrawn = places[~np.isin(places, draws)]

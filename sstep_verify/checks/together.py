@@ -38,8 +38,8 @@ from sstep_verify.verdict import (
     HintKind,
     Note,
     NoteKind,
+    Sensitivity,
     Status,
-    Term,
     Verdict,
     Why,
 )
@@ -171,7 +171,7 @@ def _hidden(case: Case, verdict: Verdict, verdicts: Iterable[Verdict]) -> dict[s
     return hidden
 
 
-def _withdrawn(term: Term, why: Why | None) -> Term:
+def _withdrawn(term: Sensitivity, why: Why | None) -> Sensitivity:
     """The term, not tested where there is a reason."""
     if why is None or not term.seen:
         return term

@@ -22,9 +22,9 @@ a solver exposes. The steps of a solver that makes them from maintained weights 
 these weights, which residual-gap judges: unless that passed the run, stale product and window boundary
 are not tested.
 
-The status of a verdict is found step by step. `Finding.status` compares one value with its bound, and
-`_judge_run` picks the finding that decides. `verdict_from` turns a PASS that could have shown nothing into
-VACUOUS, and `joined` adds the continued run. Later sstep_verify/checks/registry.py may make a verdict
+The status of a verdict is found step by step. `Comparison.status` compares one value with its bound, and
+`_judge_run` picks the comparison that decides. `verdict_from` turns a PASS that could have shown nothing
+into VACUOUS, and `joined` adds the continued run. Later sstep_verify/checks/registry.py may make a verdict
 INCONCLUSIVE, where the arithmetic was altered, and sstep_verify/checks/together.py a PASS VACUOUS.
 """
 
@@ -39,15 +39,22 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
+from sstep_verify.checks.shared.comparison import (
+    Comparison,
+    Window,
+    any_tried,
+    decisive,
+    promising,
+    unbounded,
+)
 from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
-from sstep_verify.checks.shared.finding import Finding, Window, any_tried, decisive, promising, unbounded
 from sstep_verify.checks.shared.last_window import hints_of_last_window
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
 from sstep_verify.checks.shared.signs import hints_of_signs
 from sstep_verify.checks.shared.terms import core_terms, quantity_terms
 from sstep_verify.checks.window.choose import choose_windows, screenable
 from sstep_verify.checks.window.ends_apart import EndsApart
-from sstep_verify.checks.window.many_windows import count_failed, findings_on_windows, replay_bridge
+from sstep_verify.checks.window.many_windows import comparisons_on_windows, count_failed, replay_bridge
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.checks.window.screen import SCREEN, Screen, made_again, requests, screen
 from sstep_verify.checks.window.tries import with_limits
@@ -95,15 +102,15 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 
 def _origin(case: Case, source: str) -> str:
-    """The module that the bound of a finding comes from, by what its window was compared with."""
+    """The module that the bound of a comparison comes from, by what its window was compared with."""
     exact = "bounds/window/svm" if case.problem.is_svm else "bounds/window/ridge"
     return "bounds/screen" if source == SCREEN else exact
 
 
 def _started(
     case: Case, s: int, trajectories: Mapping[str, Trajectory], replays: WindowReplays
-) -> Finding | None:
-    """The finding on the first window of the continued run of an s; None where there is no such run.
+) -> Comparison | None:
+    """The comparison on the first window of the continued run of an s; None where there is no such run.
 
     What it could have shown is computed where other windows lie between the results of two runs.
     """
@@ -125,14 +132,14 @@ def _judge_run(
     s: int,
     trajectories: Mapping[str, Trajectory],
     replays: WindowReplays,
-    started: Finding | None,
+    started: Comparison | None,
     *,
     between: bool,
 ) -> Verdict:
     """The verdict on the plain run of an s, before the continued run is joined to it.
 
-    Windows are chosen, screened and replayed, and the worst finding decides. After a FAIL the known defects
-    are tried that may have caused it.
+    Windows are chosen, screened and replayed, and the worst comparison decides. After a FAIL the known
+    defects are tried that may have caused it.
     """
     trajectory = trajectories[run_key(s)]
     width = min(s, max(trajectory.length, 1))
@@ -143,30 +150,30 @@ def _judge_run(
     # 2. Replay the chosen ones, then those that the screen flagged (checks/window/many_windows.py).
     chosen = [*((trajectory, window) for window in windows), *screened.notable]
     confirm = EndsApart(case, replays).confirmed
-    findings = findings_on_windows(case, chosen, screened.flagged, replays, names, confirm)
-    tried = len(findings) - len(chosen)
-    replayed = sum(finding.bits > 0 for finding in findings[len(chosen) :])
-    findings += replay_bridge(case, trajectory, screened.bridge, replays, right=not screened.flagged)
-    exact = {one.window.begin for one in findings if one.decided and one.bits}
+    comparisons = comparisons_on_windows(case, chosen, screened.flagged, replays, names, confirm)
+    tried = len(comparisons) - len(chosen)
+    replayed = sum(comparison.bits > 0 for comparison in comparisons[len(chosen) :])
+    comparisons += replay_bridge(case, trajectory, screened.bridge, replays, right=not screened.flagged)
+    exact = {one.window.begin for one in comparisons if one.decided and one.bits}
     judged = exact | screened.judged
     alone = len(judged - exact)
     # 3. What could have been seen of each quantity.
     if started is not None and case.formulas.level < 2:
-        *findings, started = with_limits([*findings, started], names)
-        terms = quantity_terms(names, [*findings, started])
+        *comparisons, started = with_limits([*comparisons, started], names)
+        terms = quantity_terms(names, [*comparisons, started])
     else:
-        findings = with_limits(findings, names)
-        terms = quantity_terms(names, findings)
-    if tried < len(screened.flagged) and not count_failed(findings):
+        comparisons = with_limits(comparisons, names)
+        terms = quantity_terms(names, comparisons)
+    if tried < len(screened.flagged) and not count_failed(comparisons):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
-        findings.append(screened.flagged[tried][1])
+        comparisons.append(screened.flagged[tried][1])
     within = [screened.within] if screened.within else []
-    if not findings and not within:
-        findings.append(unbounded(why=Why.NOT_RECORDED if trajectory.length else Why.NO_STEPS))
-    # 4. Pick the finding that decides.
-    decided_by = findings or within  # A screen alone shows of no quantity that it could have been seen.
-    status, compared = decisive(promising(decided_by)).status, [*findings, *within]
-    largest = decisive([finding for finding in compared if finding.status is status])
+    if not comparisons and not within:
+        comparisons.append(unbounded(why=Why.NOT_RECORDED if trajectory.length else Why.NO_STEPS))
+    # 4. Pick the comparison that decides.
+    decided_by = comparisons or within  # A screen alone shows of no quantity that it could have been seen.
+    status, compared = decisive(promising(decided_by)).status, [*comparisons, *within]
+    largest = decisive([comparison for comparison in compared if comparison.status is status])
     fields: dict[str, Any] = {}
     planned = -(-trajectory.length // s)
     steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
@@ -175,19 +182,19 @@ def _judge_run(
         from sstep_verify.checks.window.causes import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of
 
-        correct: list[Finding] = []
-        if case.diagnose and not any(one.end and one.status is Status.PASS for one in findings):
+        correct: list[Comparison] = []
+        if case.diagnose and not any(one.end and one.status is Status.PASS for one in comparisons):
             again = [*made_again(case, s, trajectory, trajectories)]
             correct = _correct_windows(again, s, screened.judged - exact, replays)
-        causes = causes_of(case, width, [*findings, *correct], between=between)
+        causes = causes_of(case, width, [*comparisons, *correct], between=between)
         if case.declaration.log:
             # step-replay tells small steps left out: at a window's end a value below its limit looks alike.
             causes = [cause for cause in causes if not cause.mutation.threshold]
         found = diagnosis_of(case.problem, causes)
         alone -= len(correct)
-        if not _tail_only(findings, judged):
+        if not _tail_only(comparisons, judged):
             largest = replace(largest, signs=tuple(sign for sign in largest.signs if sign != TAIL))
-        failed = [one for one in findings if one.status is Status.FAIL]
+        failed = [one for one in comparisons if one.status is Status.FAIL]
         open_too = [*failed, *(one for _, one in screened.flagged)]
         full = any(begin + s <= trajectory.length for begin in judged)
         begins = (one.window.begin for one in open_too)
@@ -196,11 +203,11 @@ def _judge_run(
         if case.problem.kernel.linear and case.formulas.weights is None and _small(largest, trajectory):
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
         fields |= {"defects": found.defects, "hints": hints}
-        fields["diagnosed"] = case.diagnose and any_tried(findings)
+        fields["diagnosed"] = case.diagnose and any_tried(comparisons)
     if largest.place is None and largest.window.end:
         largest = replace(largest, place=Place(largest.window.begin, largest.window.end))
     flagged, svm = len(screened.flagged), case.problem.is_svm
-    seen = next(iter([*(finding for _, finding in screened.flagged), *within]), None)
+    seen = next(iter([*(comparison for _, comparison in screened.flagged), *within]), None)
     return verdict_from(
         ID,
         case,
@@ -225,7 +232,7 @@ def _judge_run(
                 "other_run_at": screened.unlike,
                 "replayed": replayed,
             },
-            "windows": [finding.evidence() for finding in findings],
+            "windows": [comparison.evidence() for comparison in comparisons],
         },
         coverage=Coverage("window", len(judged), planned, flagged, replayed),
         notes=(
@@ -236,20 +243,20 @@ def _judge_run(
     )
 
 
-def _small(finding: Finding, trajectory: Trajectory) -> bool:
+def _small(comparison: Comparison, trajectory: Trajectory) -> bool:
     """Whether an error is so small that it may be the drift of weights, which is rounding."""
-    return finding.measured <= DRIFT * float(np.abs(trajectory.final).max(initial=0.0))
+    return comparison.measured <= DRIFT * float(np.abs(trajectory.final).max(initial=0.0))
 
 
-def _tail_only(findings: list[Finding], judged: Collection[int]) -> bool:
+def _tail_only(comparisons: list[Comparison], judged: Collection[int]) -> bool:
     """Whether the only failed window is the last, short one, which left alpha as it was."""
-    failed = [finding for finding in findings if finding.status is Status.FAIL]
-    return all(TAIL in finding.signs for finding in failed) and len(judged) > len(failed)
+    failed = [comparison for comparison in comparisons if comparison.status is Status.FAIL]
+    return all(TAIL in comparison.signs for comparison in failed) and len(judged) > len(failed)
 
 
 def _correct_windows(
     runs: list[Trajectory], s: int, begins: Collection[int], replays: WindowReplays
-) -> list[Finding]:
+) -> list[Comparison]:
     """Exact replays of the first and the last complete window that the screen passed.
 
     A defect of every window would change them, so they distinguish it from one of the failed windows only.
@@ -264,16 +271,16 @@ def _correct_windows(
     return [replays.replay_and_compare(run, window, names=()) for run, window in first_and_last]
 
 
-def _sources(findings: list[Finding]) -> dict[str, dict]:
+def _sources(comparisons: list[Comparison]) -> dict[str, dict]:
     """Largest ratio in exact replays and in the screen, with both values and what these could have seen."""
     sources: dict[str, dict] = {}
     for source in SOURCES:
-        parts = [finding for finding in findings if finding.source == source]
+        parts = [comparison for comparison in comparisons if comparison.source == source]
         if parts:
             known = [part.detection_limit for part in parts]
             limits = {name: min(one.get(name, math.inf) for one in known) for one in known for name in one}
             largest = max(parts, key=lambda part: part.ratio)
-            sources[f"from_{source}"] = {**largest.comparison(), "detection_limit": limits}
+            sources[f"from_{source}"] = {**largest.numbers(), "detection_limit": limits}
     return sources
 
 

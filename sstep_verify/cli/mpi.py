@@ -14,7 +14,7 @@ from importlib import metadata
 from sstep_verify.errors import InputError, MissingExtraError, install_command
 from sstep_verify.ranks import LaunchError, environment, run
 from sstep_verify.ranks.environment import library_of
-from sstep_verify.ranks.signs import start_monitored
+from sstep_verify.ranks.heartbeat import start_monitored
 
 RANKS = 2
 """Ranks of a trial: enough to tell one world from several."""

@@ -162,7 +162,7 @@ def on_ranks(function: Callable[[Communicator, Unwatched], int | None], hang_lim
         if code:
             sys.exit(code)
         return
-    from sstep_verify.ranks.signs import observed, start_monitored
+    from sstep_verify.ranks.heartbeat import observed, start_monitored
     from sstep_verify.solver.packet import IncoherenceError, WindowError
 
     with start_monitored(start_limit(), SLOW):

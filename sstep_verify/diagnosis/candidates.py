@@ -175,7 +175,7 @@ def suspects_of(
     Only what relates the steps of a window can be wrong `between` them. Of blocks that are drawn with
     `replacement` a single step may lose increments of a coordinate, or solve for it once.
     """
-    known = mistakes(problem.kin, problem.quantities(update, s, block))
+    known = mistakes(problem.base_task, problem.quantities(update, s, block))
     if problem.is_svm and not problem.loss.labelled:
         known = [mutation for mutation in known if mutation.labels == NONE.labels]
 
@@ -190,5 +190,5 @@ def suspects_of(
     of_this: list[int | Fraction] = [] if problem.is_svm else [Fraction(1, problem.samples), 0]
     diagonals = [Mutation(M_ON_DIAGONAL, diagonal=factor) for factor in of_this]
     repeats = OF_REPEATS if replacement else ()
-    own = [OWN_OMEGA] if problem.kin == "svm-l2" else []
+    own = [OWN_OMEGA] if problem.base_task == "svm-l2" else []
     return Suspects(problem, possible([*known, *own, *SELDOM, *diagonals, *repeats]), between)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sstep_verify import quantities
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import inlined
 from sstep_verify.recurrence.mutation import TERMS, Mutation
 from sstep_verify.specification import OFF
 
@@ -148,11 +148,11 @@ def at_end(box, value, off):
     return ends or (box.threshold > 0.0 and abs(value) <= off)
 
 
-step_at_end = compiled_borrowing(at_end)
+step_at_end = inlined(at_end)
 """The same of a step, compiled; a recorded value may be one of longdouble, which has no compiled form."""
 
 
-@compiled_borrowing
+@inlined
 def explain(found, quantity, moved, effect, bound):
     """Note that ``|moved - t effect| <= bound`` for the t that explains a wrong step."""
     if effect == 0.0:
@@ -164,7 +164,7 @@ def explain(found, quantity, moved, effect, bound):
     _narrow(found, quantity, min(one, other), max(one, other))
 
 
-@compiled_borrowing
+@inlined
 def explain_end(found, quantity, room, effect):
     """Note that ``t effect >= room``: the step ended at an end of the box."""
     if effect > 0.0:
@@ -175,7 +175,7 @@ def explain_end(found, quantity, room, effect):
         found.low[quantity] = np.inf
 
 
-@compiled_borrowing
+@inlined
 def _narrow(found, quantity, low, high):
     low, high = low - ROUNDED * abs(low), high + ROUNDED * abs(high)
     found.low[quantity] = max(found.low[quantity], low)

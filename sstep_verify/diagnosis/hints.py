@@ -23,7 +23,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.numerics import kernel_matrix
 from sstep_verify.oracle.certificate.optimum import ridge_optimum
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, norm_lower, norm_upper
+from sstep_verify.rounding.arithmetic import ROUND_UP, norm_lower, norm_upper
 from sstep_verify.verdict import Hint, HintKind, ReadingKind
 
 NEAR = 1e-3
@@ -75,7 +75,7 @@ def _svm(reading: Reading) -> tuple[float, float]:
     if not dual > 0:
         return math.inf, 0.0
     rounding = np.full(problem.samples, reading.rounding)
-    return max(gap, 0.0) / dual * OUTWARD, written_gap(problem, point, rounding, values) / dual
+    return max(gap, 0.0) / dual * ROUND_UP, written_gap(problem, point, rounding, values) / dual
 
 
 def _losses(problem: Problem, margins: np.ndarray, bias: float, each: np.ndarray) -> float:
@@ -110,8 +110,8 @@ def _ridge(reading: Reading) -> tuple[float, float]:
     norm = norm_lower(known.alpha) - known.error
     if not norm > 0:
         return math.inf, 0.0
-    distance = norm_upper(vector - known.alpha) * OUTWARD + known.error
-    return distance / norm * OUTWARD, reading.rounding * math.sqrt(problem.samples) / norm
+    distance = norm_upper(vector - known.alpha) * ROUND_UP + known.error
+    return distance / norm * ROUND_UP, reading.rounding * math.sqrt(problem.samples) / norm
 
 
 def _float_solution(problem: Problem) -> np.ndarray:

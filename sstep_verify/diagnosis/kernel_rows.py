@@ -11,7 +11,7 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.problems.kernels import parameters_of
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 
 LOST, SPLIT = "features lost in the reduction", "kernel applied before the reduction"
@@ -79,8 +79,8 @@ def _moved(
     return replace(
         rows,
         values=values,
-        judge_error=(rows.judge_error + judge_error + here) * OUTWARD,
-        solver_error=(rows.solver_error + solver_error + there) * OUTWARD,
+        judge_error=(rows.judge_error + judge_error + here) * ROUND_UP,
+        solver_error=(rows.solver_error + solver_error + there) * ROUND_UP,
     )
 
 
@@ -133,7 +133,7 @@ def _norms_dropped(problem: Problem, declaration: Declaration, rows: np.ndarray)
     data, sigma = problem.dense, parameters_of(problem.kernel)["sigma"]
     with np.errstate(over="ignore", invalid="ignore"):
         exponent = 2 * sigma * (data[rows] @ data.T)
-        size = 2 * sigma * (np.abs(data[rows]) @ np.abs(data).T) * OUTWARD
+        size = 2 * sigma * (np.abs(data[rows]) @ np.abs(data).T) * ROUND_UP
         values = np.exp(exponent)
         least = exponent - gamma(problem.features + 6, unit_roundoff("float64")) * size
         infinite = least > LARGEST_EXPONENT
@@ -141,6 +141,8 @@ def _norms_dropped(problem: Problem, declaration: Declaration, rows: np.ndarray)
         for name in ("float64", declaration.precision):
             u = unit_roundoff(name)
             moved = gamma(problem.features + 6, u) * size
-            errors.append(values * (np.expm1(moved) + 2 * (1 + LIBRARY_ULPS) * u * np.exp(moved)) * OUTWARD)
+            errors.append(
+                values * (np.expm1(moved) + 2 * (1 + LIBRARY_ULPS) * u * np.exp(moved)) * ROUND_UP
+            )
         errors = [np.where(infinite, 0.0, np.nan_to_num(e, nan=np.inf, posinf=np.inf)) for e in errors]
         return KernelEntries(values, *errors)

@@ -64,7 +64,7 @@ class BoxedLoss:
         Name of the task, in messages.
     labelled : bool
         Whether targets are labels -1 and +1.
-    kin : str
+    base_task : str
         The shipped task whose quantities and mistakes its steps share; empty if that is `task`.
     """
 
@@ -73,7 +73,7 @@ class BoxedLoss:
     labelled: ClassVar[bool] = True
     symbol: ClassVar[str] = "C"
     task: ClassVar[str]
-    kin: ClassVar[str] = ""
+    base_task: ClassVar[str] = ""
 
     def __post_init__(self):
         if np.size(self.C) > 1:
@@ -198,7 +198,7 @@ class Ridge:
     boxed: ClassVar[bool] = False
     labelled: ClassVar[bool] = False
     symbol: ClassVar[str] = "lambda"
-    kin: ClassVar[str] = ""
+    base_task: ClassVar[str] = ""
     task: ClassVar[str] = "krr"
 
     def __post_init__(self):

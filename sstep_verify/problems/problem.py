@@ -97,9 +97,9 @@ class Problem:
         return self.loss.boxed
 
     @property
-    def kin(self) -> str:
+    def base_task(self) -> str:
         """The shipped task whose quantities and mistakes its steps share."""
-        return self.loss.kin or self.loss.task
+        return self.loss.base_task or self.loss.task
 
     def quantities(self, update: str, s: int, block: int) -> list[str]:
         """Names of the quantities that the steps of a run have.
@@ -111,7 +111,7 @@ class Problem:
         s, block : int
             Iterations per window, coordinates per block (b).
         """
-        names = [quantity.name for quantity in quantities_of(self.kin, update, s, block)]
+        names = [quantity.name for quantity in quantities_of(self.base_task, update, s, block)]
         return [name for name in names if name != LABELS or self.loss.labelled]
 
     @cached_property

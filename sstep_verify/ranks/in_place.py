@@ -20,7 +20,14 @@ from sstep_verify.errors import InputError
 from sstep_verify.ranks import task
 from sstep_verify.ranks.environment import SLOW, start_limit, world
 from sstep_verify.ranks.failures import HangError, RankState
-from sstep_verify.ranks.signs import CURRENT, GRACE, end_job, first_exit_monitor, own_state, start_monitored
+from sstep_verify.ranks.heartbeat import (
+    CURRENT,
+    GRACE,
+    end_job,
+    first_exit_monitor,
+    own_state,
+    start_monitored,
+)
 
 NAP = 0.001
 """Seconds between two looks of an idle rank."""

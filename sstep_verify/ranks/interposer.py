@@ -28,10 +28,10 @@ LIBRARY = "pmpi_count.so"
 WITNESS = "SSTEP_VERIFY_WITNESS"
 """Environment variable that names the folder in which every rank leaves its counts at MPI_Finalize."""
 
-NEMESIS = "SSTEP_VERIFY_NEMESIS"
-"""Environment variable that names what the library does to the program, one of `NEMESES`."""
+FAULT_INJECTION = "SSTEP_VERIFY_FAULT_INJECTION"
+"""Environment variable that names what the library does to the program, one of `INJECTED_FAULTS`."""
 
-NEMESES = {
+INJECTED_FAULTS = {
     "delay": "the last rank comes to every collective a millisecond late",
     "order": "the ranks stand in another order in every blocking allreduce",
     "ulp": "the last rank gets one number of each allreduce, broadcast and allgather one ulp off",

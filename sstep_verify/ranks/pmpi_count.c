@@ -14,14 +14,14 @@
    of both, or an opaque byte.
 
    What it leaves of a rank where the environment variable SSTEP_VERIFY_WITNESS names a folder, what it does to the
-   program where SSTEP_VERIFY_NEMESIS says so, and how it makes the network slower where SSTEP_VERIFY_DELAY does,
-   stands in pmpi_witness.h, pmpi_nemesis.h and pmpi_delay.h. */
+   program where SSTEP_VERIFY_FAULT_INJECTION says so, and how it makes the network slower where SSTEP_VERIFY_DELAY does,
+   stands in pmpi_witness.h, pmpi_fault_injection.h and pmpi_delay.h. */
 
 #include <mpi.h>
 
 #include "pmpi_elements.h"
 #include "pmpi_witness.h"
-#include "pmpi_nemesis.h"
+#include "pmpi_fault_injection.h"
 #include "pmpi_delay.h"
 
 enum { ALLREDUCE, REDUCE_SCATTER, BROADCAST, POINT_TO_POINT, BARRIER, OTHER, KINDS };
@@ -84,7 +84,7 @@ static void enter(const char *name, int kind, Volume handed, MPI_Comm comm) {
     }
     note(kind, handed);
     witness_place("in", name, collectives());
-    nemesis_delay(comm);
+    fault_injection_delay(comm);
 }
 
 /* After it. */
@@ -96,7 +96,7 @@ static int left(const char *name, int code) {
 /* After one that gives every rank of a communicator the same numbers. */
 static int same(const char *name, int code, void *received, long long count, MPI_Datatype type, MPI_Comm comm) {
     if (code == MPI_SUCCESS) {
-        nemesis_ulp(received, count, type, comm);
+        fault_injection_ulp(received, count, type, comm);
         witness_received(received, count, type, comm);
     }
     return left(name, code);
@@ -195,7 +195,7 @@ int MPI_Request_free(MPI_Request *request) {
         MPI_Comm given = comm;                                                            \
         Volume in = handed;                                                               \
         enter(name, kind, in, given);                                                     \
-        comm = kind == ALLREDUCE ? nemesis_order(given) : given;                          \
+        comm = kind == ALLREDUCE ? fault_injection_order(given) : given;                          \
         int code = NAME(PMPI_, Upper, SUFFIX)(LIST arguments);                            \
         if (comm != given) PMPI_Comm_free(&comm);                                         \
         delay_until(delay_due(given, in.bytes));                                          \

@@ -14,7 +14,7 @@ from typing import Any
 from sstep_verify.errors import InputError
 from sstep_verify.floating_point import restore_with_warning
 from sstep_verify.ranks.failures import LaunchError, MismatchError, RankError, RankState, dissenters
-from sstep_verify.ranks.signs import CURRENT, observed, own_state
+from sstep_verify.ranks.heartbeat import CURRENT, observed, own_state
 
 RETIRED = 500
 """Communicators kept after failed calls: a freed one's number, and its stray messages, would come again."""

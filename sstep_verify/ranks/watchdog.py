@@ -22,7 +22,7 @@ import time
 from typing import IO, Any, NoReturn
 
 from sstep_verify.ranks.failures import LaunchError, RankState, StallError, dissenters
-from sstep_verify.ranks.signs import (
+from sstep_verify.ranks.heartbeat import (
     CURRENT,
     GRACE,
     Monitor,

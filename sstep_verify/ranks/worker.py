@@ -26,8 +26,8 @@ from pathlib import Path
 from sstep_verify.ranks import task
 from sstep_verify.ranks.environment import promised_rank, promised_size
 from sstep_verify.ranks.failures import LaunchError, MismatchError, RankLostError, RankState, dissenters
+from sstep_verify.ranks.heartbeat import CURRENT, WORDS, Progress, own_state
 from sstep_verify.ranks.monitor_programs import state_and_parent
-from sstep_verify.ranks.signs import CURRENT, WORDS, Progress, own_state
 
 PROGRAM = (
     "import os, sys; sys.path[:] = os.environ['SSTEP_VERIFY_POOL_PATH'].split(os.pathsep); "

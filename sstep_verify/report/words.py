@@ -38,8 +38,8 @@ from sstep_verify.verdict import (
     Place,
     ReadingKind,
     RunError,
+    Sensitivity,
     Status,
-    Term,
     Verdict,
     Why,
 )
@@ -737,12 +737,12 @@ def coverage(looked_at: Coverage) -> str:
     return " ".join(words)
 
 
-def not_tested(terms: Iterable[Term]) -> str:
+def not_tested(terms: Iterable[Sensitivity]) -> str:
     """The quantities that were not tested, each with its reason; empty if all were."""
     return "; ".join(f"{term.name} ({term_reason(term)})" for term in terms if not term.seen)
 
 
-def term_reason(term: Term) -> str:
+def term_reason(term: Sensitivity) -> str:
     """Why a quantity was not tested; empty if it was."""
     return term_why(term.why, term.largest)
 

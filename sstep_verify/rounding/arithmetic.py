@@ -28,7 +28,7 @@ from sstep_verify.rounding.formulas import rounds_data
 
 TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
 
-OUTWARD = 1.0 + 2.0**-29
+ROUND_UP = 1.0 + 2.0**-29
 """Factor by which a bound evaluated in float64 is raised.
 
 A bound nests at most 8 sums or products of non-negative terms, each of fewer than `MOST_TERMS` terms, so
@@ -38,7 +38,7 @@ window that draws so many coordinates, nothing is promised.
 """
 
 MOST_TERMS = 1 << 20
-"""Terms of a sum in a bound that `OUTWARD` does not cover any more."""
+"""Terms of a sum in a bound that `ROUND_UP` does not cover any more."""
 
 
 def counted(roundings: int, *terms: int) -> int:
@@ -100,10 +100,10 @@ def largest_normal(precision: str) -> float:
 def rounded_up(value: Any, roundings: int = 16) -> Any:
     """Upper bound on a non-negative expression that was evaluated in float64.
 
-    Its relative error is covered by `OUTWARD`; each of its products and quotients may underflow besides, by
-    half the smallest number. Sums of N products have N of these: `roundings` is to exceed their number.
+    Its relative error is covered by `ROUND_UP`; each of its products and quotients may underflow besides,
+    by half the smallest number. Sums of N products have N of these: `roundings` is to exceed their number.
     """
-    return value * OUTWARD + roundings * smallest_subnormal("float64")
+    return value * ROUND_UP + roundings * smallest_subnormal("float64")
 
 
 def raise_smallest(bounds: np.ndarray) -> None:
@@ -146,7 +146,7 @@ def norm_lower(vector: np.ndarray) -> float:
     if np.isnan(vector).any():
         return 0.0
     found = min(norm(vector), float(np.finfo(np.float64).max))
-    return max(found - smallest_subnormal("float64"), 0.0) / OUTWARD
+    return max(found - smallest_subnormal("float64"), 0.0) / ROUND_UP
 
 
 def magnitudes(vector: np.ndarray) -> np.ndarray:
@@ -179,7 +179,7 @@ def gamma(k: float, u: float) -> float:
     return k * u / (1.0 - k * u) if k * u < 1.0 else np.inf
 
 
-def held_problem(problem: Problem, declaration: Declaration) -> Problem | None:
+def rounded_problem(problem: Problem, declaration: Declaration) -> Problem | None:
     """The problem whose data, targets and parameters are those that a solver computes with.
 
     Parameters

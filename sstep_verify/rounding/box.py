@@ -27,11 +27,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import inlined
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import (
-    OUTWARD,
+    ROUND_UP,
     gamma,
     stored,
     unit_roundoff,
@@ -63,28 +63,28 @@ def end_error(dual: Dual, declaration: Declaration) -> float:
     ends = [abs(end) for end in (dual.lower, dual.upper) if abs(end) < np.inf]
     rounded = any(stored(end, declaration.precision) != end for end in ends)
     roundings = 2 * is_scaled(declaration) + 3 * rounded
-    return float(gamma(roundings, unit_roundoff(declaration.precision)) * max(ends, default=0.0) * OUTWARD)
+    return float(gamma(roundings, unit_roundoff(declaration.precision)) * max(ends, default=0.0) * ROUND_UP)
 
 
-@compiled_borrowing
+@inlined
 def soft(new, knot):
     """The soft threshold; where there is none, `knot` is 0."""
     return max(new - knot, 0.0) + min(new + knot, 0.0) if knot > 0.0 else new
 
 
-@compiled_borrowing
+@inlined
 def finish(box, new, knot):
     """The new value from the smooth minimiser; `knot` is the threshold over the curvature (t)."""
     return min(max(soft(new, knot), box.lower), box.upper)
 
 
-@compiled_borrowing
+@inlined
 def finish_flat(box, linear):
     """The new value of a coordinate without curvature, from its linear term."""
     return box.upper if linear > box.threshold else (box.lower if linear < -box.threshold else 0.0)
 
 
-@compiled_borrowing
+@inlined
 def shifts(box, low, high, knot, off):
     """Whether P is z less a constant between two points, also where the ends of the box are `off`."""
     least, most = box.lower + (off if box.lower < 0.0 else 0.0), box.upper - off

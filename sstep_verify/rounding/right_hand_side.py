@@ -36,7 +36,7 @@ import numpy as np
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import (
-    OUTWARD,
+    ROUND_UP,
     counted,
     magnitudes,
     rounded_up,
@@ -112,7 +112,7 @@ def right_hand_sides(
         roundings = support + rows.more_roundings
         weights = float(rows.heights @ sizes)
     else:
-        size, error = carried.size / penalty * OUTWARD, carried.error / penalty * OUTWARD
+        size, error = carried.size / penalty * ROUND_UP, carried.error / penalty * ROUND_UP
         roundings = carried.roundings
         among = np.maximum(rounded_up(carried.products / penalty), among)
     square, largest = (entries[:, places], errors[:, places], among), terms.max(axis=1, initial=0.0)
@@ -182,18 +182,18 @@ class CarriedSamples:
     def products(self) -> np.ndarray:
         """``|x_i|'|x_t|`` of any two of them at most, shape (c, c)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.sizes @ self.sizes.T * OUTWARD
+            return self.sizes @ self.sizes.T * ROUND_UP
 
     def error(self, drift: np.ndarray, drawn: int) -> np.ndarray:
         """What ``<x_i, w>`` is off by besides its own rounding, shape (c,); arguments as for `terms`."""
         with np.errstate(over="ignore", invalid="ignore"):
             underflow = self._subnormal * (drift.size + drawn * self._lengths)
-            return (self.sizes @ drift + underflow) * OUTWARD
+            return (self.sizes @ drift + underflow) * ROUND_UP
 
     def terms(self, weights: np.ndarray, drift: np.ndarray, drawn: int) -> CarriedTerms:
         """First products of a window of `drawn` draws, from |w| and |d| at most, each of shape (n,)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            size, error = self.sizes @ weights * OUTWARD, self.error(drift, drawn)
+            size, error = self.sizes @ weights * ROUND_UP, self.error(drift, drawn)
         size, error = np.nan_to_num((size, error), nan=np.inf, posinf=np.inf)
         return CarriedTerms(size, error, self._roundings, self.products)
 

@@ -18,7 +18,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import (
-    OUTWARD,
+    ROUND_UP,
     magnitudes,
     rounded_up,
     smallest_subnormal,
@@ -71,7 +71,7 @@ def factored_products(
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = rounded_up(absolute_products(data, rows), problem.features + 16)
         lengths, heights = sample_sizes(data)
-        return FactoredProducts(sizes, lengths[rows] * OUTWARD, heights, problem.features)
+        return FactoredProducts(sizes, lengths[rows] * ROUND_UP, heights, problem.features)
 
 
 def may_factor(problem: Problem, declaration: Declaration) -> bool:
@@ -84,7 +84,7 @@ def largest_sample_sizes(problem: Problem) -> tuple[float, float]:
     """Largest ``sum_k |x_ik|`` and ``|x_ik|`` of the samples."""
     with np.errstate(over="ignore", invalid="ignore"):
         lengths, heights = sample_sizes(problem.data)
-        return float(lengths.max(initial=0.0)) * OUTWARD, float(heights.max(initial=0.0))
+        return float(lengths.max(initial=0.0)) * ROUND_UP, float(heights.max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class KernelEntries:
     def magnitude(self) -> np.ndarray:
         """Bound on the absolute value of both the exact and the solver's entries, shape (c, m)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return (np.abs(self.values) + self.judge_error + self.solver_error) * OUTWARD
+            return (np.abs(self.values) + self.judge_error + self.solver_error) * ROUND_UP
 
     def at(self, rows) -> KernelEntries:
         """The same for some of the rows."""
@@ -153,7 +153,7 @@ class KernelEntries:
         if self.factored is None:
             return products * smallest_subnormal(precision)
         return (products * self.factored.lengths + products + self.factored.features) * (
-            smallest_subnormal(precision) * OUTWARD
+            smallest_subnormal(precision) * ROUND_UP
         )
 
 
@@ -182,7 +182,7 @@ def panel_entries(rows: np.ndarray, places: np.ndarray) -> KernelEntries:
     solver_error = np.zeros(values.shape)
     with np.errstate(over="ignore"):
         between = exact[:, places]
-        solver_error[:, places] = magnitudes(between - between.T) * OUTWARD
+        solver_error[:, places] = magnitudes(between - between.T) * ROUND_UP
     return KernelEntries(values, magnitudes(exact - values), solver_error)
 
 

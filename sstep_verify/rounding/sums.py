@@ -46,10 +46,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.compiled import compiled, inlined
 from sstep_verify.declaration import Declaration
 from sstep_verify.rounding.arithmetic import (
-    OUTWARD,
+    ROUND_UP,
     counted,
     gamma,
     largest_normal,
@@ -174,11 +174,11 @@ def sum_constants(
     )
 
 
-gamma_of = compiled_borrowing(gamma)
+gamma_of = inlined(gamma)
 """`gamma` of rounding/arithmetic.py, compiled."""
 
 
-@compiled_borrowing
+@inlined
 def sum_error(sums, support, corrections, held):
     """Error of a step's sum over the sum of absolute values, solver's and judge's share together.
 
@@ -189,7 +189,7 @@ def sum_error(sums, support, corrections, held):
     return gamma_of(solver, sums.u) + gamma_of(held + sums.judge_others, sums.judge_u)
 
 
-@compiled_borrowing
+@inlined
 def sorted_sum_error(sums, support, corrections, sizes):
     """Error of a step's sum by the sizes of its terms, which are sorted, any of them 0: the solver's.
 
@@ -215,7 +215,7 @@ def _sort(sizes):
     sizes.sort()
 
 
-@compiled_borrowing
+@inlined
 def accumulation_error(sums, draws, size):
     """How far the sum of a frozen coordinate's value and its increments may be off; 0 in other forms.
 
@@ -227,10 +227,10 @@ def accumulation_error(sums, draws, size):
         return 0.0
     k = (draws + 1) * sums.u
     rest = 1.0 - (1.0 + 2.0 * draws) * k
-    return k / rest * size * OUTWARD if rest > 0.0 else np.inf
+    return k / rest * size * ROUND_UP if rest > 0.0 else np.inf
 
 
-@compiled_borrowing
+@inlined
 def increment_error(sums, draws, moved, size, logged, times=1):
     """How far the increment that a step used may be from the logged one (e_t).
 
@@ -247,11 +247,11 @@ def increment_error(sums, draws, moved, size, logged, times=1):
     if sums.form != IN_PLACE:
         error += sums.u * abs(logged)
     if times > 1:
-        return (times * abs(logged) + (times - 1) * size) * sums.u / (1.0 - times * sums.u) * OUTWARD
+        return (times * abs(logged) + (times - 1) * size) * sums.u / (1.0 - times * sums.u) * ROUND_UP
     return error
 
 
-@compiled_borrowing
+@inlined
 def unequal_error(sums, draws, times, apart):
     """What is added to that where the increments of `times` draws of one step are `apart` from their mean.
 
@@ -259,4 +259,4 @@ def unequal_error(sums, draws, times, apart):
     """
     if sums.form == FROZEN:
         return 2.0 * accumulation_error(sums, draws, times * apart)
-    return times * (times - 1) * apart * sums.u / (1.0 - times * sums.u) * OUTWARD
+    return times * (times - 1) * apart * sums.u / (1.0 - times * sums.u) * ROUND_UP

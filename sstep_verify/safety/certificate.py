@@ -40,7 +40,7 @@ from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, held_problem, stored, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, rounded_problem, stored, unit_roundoff
 from sstep_verify.safety.measured import Sample, Windows, declaration_of
 from sstep_verify.safety.report import Certificate, Curve, Point
 from sstep_verify.safety.windows import RidgeWindows, SvmWindows
@@ -84,7 +84,7 @@ def _curve(
     """Bound, certify and measure in one precision; without a sample nothing is measured."""
     declaration = declaration_of(precision)
     # The problem that a solver in float32 holds is the one certified.
-    given, known = problem.label, held_problem(problem, declaration)
+    given, known = problem.label, rounded_problem(problem, declaration)
     if known is None:
         raise InputError(f"{given}: a number of the problem is beyond the range of {precision}")
     problem = known
@@ -93,7 +93,7 @@ def _curve(
         held = np.clip(held, 0.0, problem.hinge.upper)
         values = svm_values(problem, declaration, held)
         gap, gained = values.gap.upper, values.dual.lower
-        slopes = (np.abs(values.slopes) + values.slope_errors) * OUTWARD
+        slopes = (np.abs(values.slopes) + values.slope_errors) * ROUND_UP
         every = SvmWindows(problem, declaration, held, gap, slopes)
         shown, loss = problem.hinge.C * unit_roundoff(precision) * every.margins, every.loss
     else:
@@ -107,7 +107,7 @@ def _curve(
         bound, classical = loss(s), loss(s, 1)
         attainable = max(shown, classical)
         # Rounded against the certificate.
-        beyond = (bound * OUTWARD - classical) * OUTWARD
+        beyond = (bound * ROUND_UP - classical) * ROUND_UP
         safe = bound <= gained and beyond <= attainable
         return bound, classical, attainable, safe
 

@@ -27,7 +27,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import (
-    OUTWARD,
+    ROUND_UP,
     gamma,
     magnitudes,
     rounded_up,
@@ -73,7 +73,7 @@ def diagonal_lower(problem: Problem) -> np.ndarray:
         norms = (data * data).sum(axis=1) * (1.0 - gamma(problem.features + 1, unit_roundoff("float64")))
         return problem.kernel.diagonal(
             np.maximum(norms - problem.features * smallest_subnormal("float64"), 0.0)
-        ) / (OUTWARD)
+        ) / (ROUND_UP)
 
 
 def row_sizes(
@@ -117,7 +117,7 @@ def _largest_sum(sizes: np.ndarray, block: int) -> np.ndarray:
     largest = sizes.max(axis=1, keepdims=True)
     # Divided by the largest, no square overflows, and none that underflows counts.
     shares = np.divide(sizes, largest, out=np.zeros_like(sizes), where=largest > 0.0)
-    return largest[:, 0] * np.sqrt((shares * shares).sum(axis=1)) * OUTWARD
+    return largest[:, 0] * np.sqrt((shares * shares).sum(axis=1)) * ROUND_UP
 
 
 ROUNDS = 60
@@ -159,7 +159,7 @@ class EveryWindow:
         # A window that does not begin at `alpha` itself may find other coordinates moved.
         support = self._support if width == s else min(self._support + s * self._block, self._samples)
         box = self._box(s)
-        moved = min(math.sqrt(2.0 * s * self._gap) * OUTWARD, box)
+        moved = min(math.sqrt(2.0 * s * self._gap) * ROUND_UP, box)
         longest = self._longest(math.sqrt(2.0 * self._gap), 0.0)
         for _ in range(ROUNDS):
             step, error = self._step(support, width, moved, longest)
@@ -167,7 +167,7 @@ class EveryWindow:
             if not loss < math.inf:
                 return math.inf
             fallen = math.sqrt(2.0 * self._gap + 2.0 * loss)
-            follows = min(math.sqrt(s) * (fallen + math.sqrt(s) * error) * OUTWARD, box)
+            follows = min(math.sqrt(s) * (fallen + math.sqrt(s) * error) * ROUND_UP, box)
             single = self._longest(fallen, error)
             if follows <= moved and single <= longest:
                 return loss

@@ -34,7 +34,7 @@ from sstep_verify.declaration import Declaration, Precision
 from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, Problem, RBFKernel
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.protocol import RunRequest
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, norm, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, magnitudes, norm, unit_roundoff
 from sstep_verify.rounding.formulas import Formulas
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver.packet import WindowError
@@ -136,8 +136,8 @@ class LongRows:
             terms = self._stale_sizes[rows] + sizes[block] @ moved + self._shift * np.abs(values)
             terms += np.abs(self._targets[rows])
             error = self._stale_errors[rows] + errors[block] @ moved + roundoff * terms
-            total += self._step(kernel[np.ix_(block, block)], values, slope, error * OUTWARD)
-        return total * OUTWARD if total < math.inf else math.inf
+            total += self._step(kernel[np.ix_(block, block)], values, slope, error * ROUND_UP)
+        return total * ROUND_UP if total < math.inf else math.inf
 
     def _clipped(
         self, kernel: np.ndarray, values: np.ndarray, slope: np.ndarray, error: np.ndarray
@@ -162,7 +162,7 @@ class LongRows:
             square = float(rho @ rho) / self._samples
         off = norm(error.astype(np.float64)) / math.sqrt(self._samples)
         length = math.sqrt(max(square, 0.0)) + off
-        return length * length / 2 * OUTWARD
+        return length * length / 2 * ROUND_UP
 
 
 class Sample:

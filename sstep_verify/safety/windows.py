@@ -75,7 +75,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import (
-    OUTWARD,
+    ROUND_UP,
     gamma,
     norm_upper,
     rounded_up,
@@ -98,16 +98,16 @@ class RidgeWindows(EveryWindow):
         if block == 1:
             with np.errstate(over="ignore"):
                 modulus += diagonal_lower(problem) / self._penalty
-        self._weights = OUTWARD / np.sqrt(modulus)
+        self._weights = ROUND_UP / np.sqrt(modulus)
         self._rows = _over(row_sizes(problem, declaration, alpha, self._weights, block), self._penalty)
         self._targets = np.abs(problem.targets)
 
     def _longest(self, fallen: float, error: float) -> float:
-        return (fallen + error) * OUTWARD
+        return (fallen + error) * ROUND_UP
 
     def _step(self, support: int, width: int, moved: float, longest: float) -> tuple[float, float]:
         left = self._left(support, width, moved, longest)
-        return left * left / (2.0 * self._samples), left / math.sqrt(self._samples) * OUTWARD
+        return left * left / (2.0 * self._samples), left / math.sqrt(self._samples) * ROUND_UP
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
     def _left(self, support: int, width: int, moved: float, longest: float) -> float:
@@ -124,8 +124,8 @@ class RidgeWindows(EveryWindow):
         if not float(terms.max()) * max(1.0, 2.0 * self._penalty) <= constants.sums.largest:
             return math.inf
         entry = float(sizes.largest.max())
-        trace = block * (entry + samples) * OUTWARD
-        whole = (block * entry + math.sqrt(block) * samples) * OUTWARD
+        trace = block * (entry + samples) * ROUND_UP
+        whole = (block * entry + math.sqrt(block) * samples) * ROUND_UP
         if not (trace <= constants.sums.largest and self._penalty * constants.sums.largest >= 1.0):
             return math.inf
         given = block * float(errors.largest.max()) + constants.system * whole
@@ -164,7 +164,7 @@ class SvmWindows(EveryWindow):
         lower = diagonal_lower(problem) + loss.shift
         # A row of zeros moves no other coordinate, and its own step is exact.
         with np.errstate(divide="ignore"):
-            weights = np.where(lower > 0.0, OUTWARD / np.sqrt(lower), np.inf)
+            weights = np.where(lower > 0.0, ROUND_UP / np.sqrt(lower), np.inf)
         null = problem.kernel.diagonal(np.zeros(problem.samples)) + loss.shift
         self._acting = problem.dense.any(axis=1) | (null > 0.0)
         self._weights = np.where(self._acting, weights, 0.0)
@@ -184,7 +184,7 @@ class SvmWindows(EveryWindow):
     def _box(self, s: int) -> float:
         if self._upper == math.inf:
             return math.inf
-        return s * self._upper * math.sqrt(float(self._largest.max())) * OUTWARD
+        return s * self._upper * math.sqrt(float(self._largest.max())) * ROUND_UP
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
     def _step(self, support: int, width: int, moved: float, longest: float) -> tuple[float, float]:
@@ -224,7 +224,7 @@ def _largest(constants, gradient, curvature, curvature_error, slopes, size, larg
         if not lower > 0.0:
             return np.inf, np.inf
         # At least the size of the unclipped value and of its distance from the one before the step.
-        reach = (size[i] + slopes[i] / lower) * OUTWARD
+        reach = (size[i] + slopes[i] / lower) * ROUND_UP
         error = unclipped_bound(constants, gradient[i], curvature[i], curvature_error[i], 0.0, reach, 0.0)
         if not error < np.inf:
             return np.inf, np.inf
@@ -234,4 +234,4 @@ def _largest(constants, gradient, curvature, curvature_error, slopes, size, larg
         worst = max(worst, off * apart + 0.5 * apart * apart)
         weighted = max(weighted, off)
     # What products that underflow took off.
-    return (worst + 8.0 * SMALLEST) * OUTWARD, (weighted + SMALLEST) * OUTWARD
+    return (worst + 8.0 * SMALLEST) * ROUND_UP, (weighted + SMALLEST) * ROUND_UP

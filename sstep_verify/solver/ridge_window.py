@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.compiled import compiled, inlined
 from sstep_verify.solver.svm_window import stale_products
 
 
@@ -25,7 +25,7 @@ def solve_long(system, vector):
     vector[:] = np.nan if failed else solution
 
 
-@compiled_borrowing
+@inlined
 def solve_in_place(system, vector):
     """Solve an SPD system by Cholesky factorisation; both arguments are overwritten.
 
@@ -94,7 +94,7 @@ def row_products(rows, row_of, vector, products):
         begin = end
 
 
-@compiled_borrowing
+@inlined
 def equation(row, places, place, target, value, product, system, rhs, samples, penalty):
     """Write one equation of a block system: of the coordinate number `place` of a block.
 
@@ -107,7 +107,7 @@ def equation(row, places, place, target, value, product, system, rhs, samples, p
     system[place, place] += samples
 
 
-@compiled_borrowing
+@inlined
 def ridge_equations(rows, row_of, block, targets, alpha, products, system, rhs, penalty):
     """Write the equations of a step, with products of its whole rows and the current alpha.
 
@@ -121,7 +121,7 @@ def ridge_equations(rows, row_of, block, targets, alpha, products, system, rhs, 
             equation(row, block, place, target, value, products[place], system, rhs, alpha.size, penalty)
 
 
-@compiled_borrowing
+@inlined
 def ridge_updates(
     rows, row_of, places, draws, targets, alpha, stale, delta, touched, system, rhs, penalty, frozen, fresh,
     log,
@@ -191,7 +191,7 @@ def takes_fresh_products(draws, samples, frozen):
     return not frozen and draws * GATHER_FACTOR >= samples
 
 
-@compiled_borrowing
+@inlined
 def ridge_window(
     rows, stale, whole, columns, positions, draws, log, change, targets, alpha, taken, delta, touched,
     system, rhs, penalty, frozen,

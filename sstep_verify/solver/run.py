@@ -129,10 +129,10 @@ class Run:
         columns = WindowColumns(samples, self._width * block, windows, narrow)
         if self._alone and self.exchange == "gram":
             from sstep_verify.solver.exchanges.gram import GramExchange
-            from sstep_verify.solver.lone_windows import LoneGramWindows
+            from sstep_verify.solver.single_rank import SingleRankGramWindows
 
             assert isinstance(exchange, GramExchange)
-            return LoneGramWindows(exchange, recurrence, columns, request.s, self._communicator)
+            return SingleRankGramWindows(exchange, recurrence, columns, request.s, self._communicator)
         if (
             self.packet.alone
             and not (options.separate_timers or options.frozen)

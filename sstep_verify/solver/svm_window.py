@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.compiled import compiled, inlined
 
 
-@compiled_borrowing
+@inlined
 def svm_updates(
     rows, row_of, places, draws, labels, alpha, weighted, gradient, signs, delta, shift, upper, frozen, log
 ):
@@ -71,7 +71,7 @@ def stale_products(rows, vector, products):
         np.dot(rows, vector, products[: rows.shape[0]])
 
 
-@compiled_borrowing
+@inlined
 def svm_window(
     rows, stale, whole, columns, positions, draws, log, change, labels, alpha, weighted, gradient, signs,
     delta, shift, upper, frozen,

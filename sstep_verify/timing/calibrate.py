@@ -171,7 +171,7 @@ def _checked(machine: Machine, ranks: tuple[int, ...], seconds: float) -> str:
 
 
 def timed(comm: Any, case: Case, seconds: float) -> Window:
-    """The fastest of some stretches, after one that warms up and one that says how long they take.
+    """The fastest of some segments, after one that warms up and one that says how long they take.
 
     On the ranks of an mpi4py communicator; None is this process alone.
     """

@@ -188,12 +188,12 @@ def study(
             lone[delay].append(ours.collective(plan.ranks, delay, plan.seconds))
             for s in plan.s:
                 samples[s, delay].append(measured.sample(s, plan.ranks, delay, plan.seconds))
-    cells = {key: Cell(stretches) for key, stretches in samples.items()}
+    cells = {key: Cell(segments) for key, segments in samples.items()}
     for (s, _), cell in cells.items():
         if min(cell.all_seconds) <= 0:
             raise InputError(
                 f"s = {s} on {plan.ranks} ranks: the longer of two runs took less time than the "
-                f"shorter one, so stretches of {plan.seconds:g} s are too short for this program on "
+                f"shorter one, so segments of {plan.seconds:g} s are too short for this program on "
                 "this machine; pass more --seconds"
             )
     return Latency(measured.name, problem, plan, cells, lone)

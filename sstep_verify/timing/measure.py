@@ -1,4 +1,4 @@
-"""What a measurement is made of: the delay that is injected, stretches and cells; what a report tells."""
+"""What a measurement is made of: the delay that is injected, segments and cells; what a report tells."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def of_collectives(traffic: Mapping[str, Traffic]) -> tuple[int, float]:
 
 
 class Sample(NamedTuple):
-    """One stretch of a run, of one iteration on average: seconds of the slowest rank; collectives entered,
+    """One segment of a run, of one iteration on average: seconds of the slowest rank; collectives entered,
     and words of 8 bytes handed to them, by the rank that had most, as the interposer counted them.
     """
 
@@ -50,7 +50,7 @@ class Sample(NamedTuple):
 
 
 class Cell:
-    """The stretches of one s at one delay, one for each repeat; of each quantity the median."""
+    """The segments of one s at one delay, one for each repeat; of each quantity the median."""
 
     def __init__(self, samples: Sequence[Sample]):
         self.all_seconds, collectives, words = map(list, zip(*samples, strict=True))
@@ -61,7 +61,7 @@ class Cell:
 
 class Plan(NamedTuple):
     """How a study is made: s, 1 among them, and delays, 0 among them, both ascending; P, at least 2;
-    stretches of each cell, and their length, as far as whole windows allow.
+    segments of each cell, and their length, as far as whole windows allow.
     """
 
     s: tuple[int, ...]

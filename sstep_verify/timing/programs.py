@@ -30,7 +30,7 @@ PILOT_SECONDS = 0.2
 """The pilot's longer run doubles its length until it takes so much longer than the short one."""
 
 DOUBLINGS = 4
-"""Times at most that a stretch is made longer which took less than half of what was asked for."""
+"""Times at most that a segment is made longer which took less than half of what was asked for."""
 
 FEWEST, MOST = 2, 1 << 20
 """Windows that the longer run makes more."""

@@ -1,4 +1,4 @@
-"""The production solver on ranks that carry the interposer: stretches at a delay, a collective alone.
+"""The production solver on ranks that carry the interposer: segments at a delay, a collective alone.
 
 First the part of every rank, whose columns are loaded once, then `OurSolver`, which calls the ranks.
 """
@@ -34,10 +34,10 @@ from sstep_verify.solver.settings import Options
 from sstep_verify.timing.measure import Delay, Sample, of_collectives
 
 LONGEST = 1 << 40
-"""Iterations of the stream: more than any stretch makes."""
+"""Iterations of the stream: more than any segment makes."""
 
 WARM = 2
-"""Windows before a stretch, which compile, allocate and fill the processor's caches."""
+"""Windows before a segment, which compile, allocate and fill the processor's caches."""
 
 SEED = 0
 """Of the drawn coordinates."""
@@ -46,10 +46,10 @@ LIMIT = 3600.0
 """Seconds that one call of the ranks may take."""
 
 PILOT = 256
-"""Iterations, at least, of the first stretch of an s, from which the length of the others follows."""
+"""Iterations, at least, of the first segment of an s, from which the length of the others follows."""
 
 FEWEST, MOST = 2, 1 << 16
-"""Windows of a stretch."""
+"""Windows of a segment."""
 
 CALLS = 20
 """Collectives alone, at least."""
@@ -102,7 +102,7 @@ def load(comm: Any, wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def stretch(comm: Any, s: int, exchange: str, windows: int, delay: Delay) -> tuple[float, int, float]:
+def segment(comm: Any, s: int, exchange: str, windows: int, delay: Delay) -> tuple[float, int, float]:
     """Seconds, collectives and words of 8 bytes of this rank in some windows of a run; no set-up in it."""
     problem, end = _held["problem"], (WARM + windows) * s
     stream = IndexStream("uniform", problem.samples, _held["block"], LONGEST, SEED)
@@ -162,18 +162,18 @@ class OurSolver:
         return self._about[ranks]
 
     def sample(self, s: int, ranks: int, delay: Delay, seconds: float) -> Sample:
-        """One stretch of about so many seconds, as far as whole windows allow."""
+        """One segment of about so many seconds, as far as whole windows allow."""
         self.about(ranks)
         key = (s, ranks)
         if key not in self._seconds:
             windows = max(FEWEST, PILOT // s)
-            self._stretch(*key, windows, Delay())  # compiles
-            self._seconds[key] = self._stretch(*key, windows, Delay()).seconds * s
+            self._segment(*key, windows, Delay())  # compiles
+            self._seconds[key] = self._segment(*key, windows, Delay()).seconds * s
         one = self._seconds[key] + delay.microseconds * 1e-6 * (ranks > 1)
-        return self._stretch(*key, min(max(math.ceil(seconds / one), FEWEST), MOST), delay)
+        return self._segment(*key, min(max(math.ceil(seconds / one), FEWEST), MOST), delay)
 
-    def _stretch(self, s: int, ranks: int, windows: int, delay: Delay) -> Sample:
-        of_ranks = self._run(ranks, stretch, s, self._exchange, windows, delay)
+    def _segment(self, s: int, ranks: int, windows: int, delay: Delay) -> Sample:
+        of_ranks = self._run(ranks, segment, s, self._exchange, windows, delay)
         return Sample(*(max(one) / (windows * s) for one in zip(*of_ranks, strict=True)))
 
     def collective(self, ranks: int, delay: Delay, seconds: float, words: int = 1) -> float:

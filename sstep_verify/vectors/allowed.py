@@ -17,7 +17,8 @@ Balls as decimals of one unit, bounds as numbers of three digits: every rounding
 from __future__ import annotations
 
 import math
-from decimal import ROUND_FLOOR, ROUND_UP, Context, Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_UP as AWAY_FROM_ZERO
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -34,7 +35,7 @@ from sstep_verify.oracle.verify.kernel import ball_ends
 from sstep_verify.problems import Problem
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import SvmSteps
-from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.arithmetic import ROUND_UP
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.rows import KernelEntries
 
@@ -86,7 +87,7 @@ def _written(count: int, places: int) -> str:
 
 def bound_of(value: float) -> float:
     """A bound as it is written: three digits, not below it; 0 stays 0."""
-    return float(Context(prec=3, rounding=ROUND_UP).create_decimal_from_float(value * (1.0 + SLACK)))
+    return float(Context(prec=3, rounding=AWAY_FROM_ZERO).create_decimal_from_float(value * (1.0 + SLACK)))
 
 
 def same_bound(written: float, value: float) -> bool:
@@ -162,7 +163,7 @@ def allowed(
             moved[exact.places] = radius
         else:
             drawn = np.unique(request.blocks(0, end))
-            moved[drawn] = float(radius[0]) / np.sqrt(problem.samples) * OUTWARD
-            norm = (float(radius[0]) + norm) * OUTWARD
-        ends[end] = np.append((moved + single) * OUTWARD, norm)
+            moved[drawn] = float(radius[0]) / np.sqrt(problem.samples) * ROUND_UP
+            norm = (float(radius[0]) + norm) * ROUND_UP
+        ends[end] = np.append((moved + single) * ROUND_UP, norm)
     return ends

@@ -39,11 +39,11 @@ from sstep_verify.files.records import convert
 from sstep_verify.report.words import lacking
 from sstep_verify.verdict import Status
 from studies import ROOT, search_path
+from studies.baselines import opinions
 from studies.corpus.grading import CaseFound, graded, place_right
 from studies.corpus.labelled import Made
 from studies.corpus.listing import Edit, corpus, edited
 from studies.report.sensitivity.corpus import Judged
-from studies.rivals import opinions
 
 PLAIN = (contract.ID, step_replay.ID, box.ID, rank_coherence.ID, message_count.ID)
 """Checks that need no runs but the plain ones and what continues these, and little time."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sstep_verify import CallableSolver, Declaration, Problem, Solver
+from studies.admissible.undeclared import USUAL, Undeclared
 from studies.corpus.sstep import Array, SStep
-from studies.legal.undeclared import USUAL, Undeclared
 
 Names = tuple[str, ...]
 

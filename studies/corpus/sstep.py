@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sstep_verify import Declaration, Problem
-from studies.legal.arithmetic import added
-from studies.legal.undeclared import Undeclared
+from studies.admissible.arithmetic import added
+from studies.admissible.undeclared import Undeclared
 
 Array = np.ndarray
 Step = tuple[np.ndarray, np.ndarray]

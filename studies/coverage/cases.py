@@ -24,11 +24,11 @@ from sstep_verify.problems.losses import loss_from
 from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.solver.settings import Options
+from studies.admissible.arithmetic import ORDERS
+from studies.admissible.solver import AdmissibleSolver
+from studies.admissible.undeclared import Undeclared
 from studies.coverage.freedoms import AGAIN, KEPT, LONG, MADE, OWN_EXCHANGES, SWITCHES, YES, row_of
 from studies.coverage.rules import options_of, production_form
-from studies.legal.arithmetic import ORDERS
-from studies.legal.solver import LegalSolver
-from studies.legal.undeclared import Undeclared
 from studies.thread_ranks import ORDERS as OVER_RANKS
 from studies.thread_ranks import ThreadRanksSolver
 
@@ -43,7 +43,7 @@ class Planned:
     solver: Solver
     case: Case
     row: dict[str, str]
-    drawn: LegalSolver | None
+    drawn: AdmissibleSolver | None
 
 
 Change = Callable[[Solver, RunRequest, Trajectory], Trajectory]
@@ -121,7 +121,7 @@ def _exchange(row: dict[str, str]) -> Exchange:
     return Exchange(kind, trailer=2 if kind != PER_WINDOW and row["ranks"] == "several" else 0)
 
 
-def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) -> LegalSolver:
+def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) -> AdmissibleSolver:
     order = row["summation"] if row["summation"] != "any" else one_of(generator, ORDERS)
     undeclared: Any = {name: row[name] for name in MADE} | {"clamped": row["clamped"] == YES}
     number = int(generator.integers(2, 6))
@@ -135,7 +135,7 @@ def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) 
         weights={KEPT: 0, AGAIN: number}.get(row["weights"]),
         level=int(row["level"]),
     )  # fmt: skip
-    return LegalSolver(
+    return AdmissibleSolver(
         declared,
         order,
         factored=row["products"] == "any" and kernel.linear and generator.random() < 0.8,

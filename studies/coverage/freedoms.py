@@ -17,7 +17,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import EXCHANGES, KNOWN, Declaration
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import KERNEL_NAMES
-from studies.legal.undeclared import Undeclared
+from studies.admissible.undeclared import Undeclared
 
 NO, YES = "no", "yes"
 SWITCH = (NO, YES)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import every_run
 from sstep_verify.solver.settings import Options
+from studies.admissible.undeclared import PRODUCTION, Undeclared
 from studies.coverage.freedoms import (
     AGAIN,
     KEPT,
@@ -24,7 +25,6 @@ from studies.coverage.freedoms import (
     declared_values,
     made_values,
 )  # fmt: skip
-from studies.legal.undeclared import PRODUCTION, Undeclared
 
 Values = dict[str, tuple[str, ...]]
 

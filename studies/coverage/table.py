@@ -17,7 +17,7 @@ import numpy as np
 from sstep_verify.checks.registry import CHECKS
 from studies.coverage.freedoms import CORE, CORES, VALUES
 from studies.coverage.rules import Values, left_by, left_for
-from studies.report.sensitivity.alarms import (
+from studies.report.sensitivity.false_positives import (
     CROSSED,
     ENOUGH,
     Cells,

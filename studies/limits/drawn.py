@@ -42,7 +42,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.protocol import ForeignSolver
+from sstep_verify.protocol import ExternalSolver
 from sstep_verify.recurrence.mutation import NONE, off_by
 from sstep_verify.verdict import Status
 from studies import ROOT
@@ -127,7 +127,7 @@ def verdicts_of(
     """
     case = Case(problem.name, problem, stream, (s,), stream.length, solver.declaration, diagnose=False)
     try:
-        found = judged_by({"": ForeignSolver(solver)}, case, *checks_of((contract.ID, *checks)))
+        found = judged_by({"": ExternalSolver(solver)}, case, *checks_of((contract.ID, *checks)))
     except (SingularSystemError, ZeroDivisionError):
         return {}
     if any(one.status is Status.FAIL for one in found if one.check not in checks):

@@ -9,6 +9,7 @@ from typing import Any
 
 from sstep_verify import quantities
 from sstep_verify.report.plain import finite, grouped
+from studies.baselines import BASELINES
 from studies.limits.runs import JUDGES, is_switch
 from studies.report.sensitivity.limits import (
     OURS,
@@ -21,7 +22,6 @@ from studies.report.sensitivity.limits import (
     RivalDose,
     RivalRow,
 )
-from studies.rivals import RIVALS
 
 CONTENT, CONFIDENCE = 0.95, 0.95
 """A limit holds for this share of runs, with this confidence."""
@@ -169,7 +169,7 @@ def rival_rows(doses: Sequence[RivalDose]) -> tuple[RivalRow, ...]:
         )
         for key in (lambda one: (one.precision,), _by_quantity)
         for group in _groups(doses, key)
-        for name in (OURS, *(rival.name for rival in RIVALS))
+        for name in (OURS, *(rival.name for rival in BASELINES))
     )
 
 

@@ -34,10 +34,10 @@ from sstep_verify.recurrence.steps import Step, finisher_of
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs import make_run
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.verdict import SEEN, Status, Verdict
+from sstep_verify.verdict import DETECTION_FACTOR, Status, Verdict
+from studies.baselines import BASELINES, Answers, Baseline
 from studies.longdouble import LongReference
 from studies.report.sensitivity.limits import DoseTrial, RivalDose
-from studies.rivals import RIVALS, Answers, Rival
 
 STEPS, WINDOWS, EITHER = step_replay.ID, window_replay.ID, "either"
 """Two checks, and the name of both together: a campaign is red if one of them is."""
@@ -220,7 +220,7 @@ class JudgedRuns:
             check,
             self.precision,
             quantity,
-            predicted=certain / SEEN,
+            predicted=certain / DETECTION_FACTOR,
             found=None if place is None else dose(place)[1],
             # A factor next to 1 holds multiples of two roundoffs.
             resolved=certain >= 8 * unit_roundoff(self.precision),
@@ -228,7 +228,7 @@ class JudgedRuns:
             missed=sum(not turned(one) for one in large),
         )
 
-    def accepts(self, rival: Rival, quantity: str, relative: float) -> bool | None:
+    def accepts(self, rival: Baseline, quantity: str, relative: float) -> bool | None:
         """Whether a rival takes a dose for right."""
         s, (mutation, _) = self.scenario.s, dose_of(quantity, relative, self.precision)
         own = self.final(mutation, 1) if rival.asks_own else None
@@ -238,14 +238,14 @@ class JudgedRuns:
 
     def rivals(self, quantity: str) -> Iterator[RivalDose]:
         """The smallest dose that each rival refuses, to a factor of four, if it has anything to say."""
-        for rival in RIVALS:
+        for rival in BASELINES:
             if (right := self.accepts(rival, quantity, 0.0)) is None:
                 continue
             place = first_true(-26, 0, partial(self._refused, rival, quantity)) if right else None
             dose = None if place is None else 4.0**place
             yield RivalDose(rival.name, self.precision, quantity, not right, dose)
 
-    def _refused(self, rival: Rival, quantity: str, place: int) -> bool:
+    def _refused(self, rival: Baseline, quantity: str, place: int) -> bool:
         return self.accepts(rival, quantity, 4.0**place) is False
 
 

@@ -13,7 +13,7 @@ from sstep_verify.checks.window_replay import ID as WINDOWS
 from sstep_verify.problems import kernels, loss_from, losses
 from sstep_verify.report.case import Case
 from sstep_verify.report.plain import grouped
-from sstep_verify.verdict import SEVERITY, Note, NoteKind, Status, Term, Verdict
+from sstep_verify.verdict import SEVERITY, Note, NoteKind, Sensitivity, Status, Verdict
 from studies.report.stability.document import Stability, power
 from studies.stability.answers import answers
 from studies.stability.definition import (
@@ -188,7 +188,7 @@ def _merged(case: str, label: str, judged: list[tuple[float, Verdict]]) -> Verdi
     )
 
 
-def _term(terms: list[Term]) -> Term:
+def _term(terms: list[Sensitivity]) -> Sensitivity:
     seen = any(term.status is Status.PASS for term in terms)
     return replace(
         terms[0],

@@ -27,4 +27,4 @@ def command(*words: str) -> tuple[int, str, str]:
 
 def spread_here(kind, units, plan, heard):
     """Units of a campaign; with one process in this one, those of somebody's solver too."""
-    return spread(kind, [replace(unit, foreign=False) for unit in units], plan, heard)
+    return spread(kind, [replace(unit, external=False) for unit in units], plan, heard)

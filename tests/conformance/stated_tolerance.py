@@ -11,7 +11,7 @@ import numpy as np
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, norm_upper, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 
 PEER = Declaration("peer", rbf="norm-expansion")
@@ -41,13 +41,13 @@ def cholesky_distance(problem: Problem, alpha: np.ndarray) -> float:
     matrix = np.abs(entries.values) + entries.solver_error + entries.judge_error
     error = entries.solver_error.copy()
     diagonal = np.einsum("ii->i", error)
-    diagonal += (gamma(2, U) * (penalty * m) + U * np.einsum("ii->i", matrix)) * OUTWARD
+    diagonal += (gamma(2, U) * (penalty * m) + U * np.einsum("ii->i", matrix)) * ROUND_UP
     np.einsum("ii->i", matrix)[:] += penalty * m * (1 + gamma(2, U))
     # Of a symmetric non-negative matrix the largest row sum bounds the 2-norm.
     factor = m * gamma(3 * m + 1, U) / (1 - m * gamma(m + 1, U))
     perturbed = factor * matrix.sum(axis=1).max() + error.sum(axis=1).max()
     size = norm_upper(alpha)
-    return float((perturbed / (penalty * m) + U) * size * (1 + gamma(m + 8, U)) * OUTWARD)
+    return float((perturbed / (penalty * m) + U) * size * (1 + gamma(m + 8, U)) * ROUND_UP)
 
 
 def box_qp_loss(
@@ -88,7 +88,7 @@ def box_qp_loss(
     gap = stated["gap"] + float(size @ uncertain) * 2
     slope = float((matrix @ (size + stated["primal"])).sum()) + m
     loss = gap + dual * float(2 * size.sum() + best.sum()) + stated["primal"] * slope
-    return float(loss * (1 + gamma(2 * m + 16, U)) * OUTWARD)
+    return float(loss * (1 + gamma(2 * m + 16, U)) * ROUND_UP)
 
 
 def _entries(problem: Problem) -> KernelEntries:

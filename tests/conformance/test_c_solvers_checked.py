@@ -66,11 +66,15 @@ def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol_and_coun
 
 
 def witnessed(
-    program: Path, ranks: int, *words: str, nemesis="", time_limit=60.0, features=6, compiler=None
+    program: Path, ranks: int, *words: str, fault_injection="", time_limit=60.0, features=6, compiler=None
 ) -> Trajectory:
     """A run of a program, seen from outside."""
     mpicc = wrapper() if compiler is None else compiler
-    settings = [f"time_limit={time_limit}", f"witness={mpicc}", f"nemesis={nemesis if mpicc else ''}"]
+    settings = [
+        f"time_limit={time_limit}",
+        f"witness={mpicc}",
+        f"fault_injection={fault_injection if mpicc else ''}",
+    ]
     described = program_from((*words, str(program), "{dir}"), settings)
     data = np.random.Generator(np.random.PCG64(5)).standard_normal((6, features))
     problem = Problem("small", data, np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(50.0))
@@ -196,13 +200,19 @@ def test_a_hang_names_the_last_collective_of_every_rank(tmp_path):
         witnessed(program, 2, str(launcher()), "-n", "2", time_limit=1.5)
 
 
-def on_ranks(solvers, ranks: int, nemesis: str) -> Trajectory:
+def on_ranks(solvers, ranks: int, fault_injection: str) -> Trajectory:
     return witnessed(
-        solvers["right"], ranks, str(launcher()), "-n", str(ranks), nemesis=nemesis, features=23
+        solvers["right"],
+        ranks,
+        str(launcher()),
+        "-n",
+        str(ranks),
+        fault_injection=fault_injection,
+        features=23,
     )
 
 
-def test_the_nemesis_delays_a_rank_and_changes_nothing(solvers):
+def test_the_fault_injection_delays_a_rank_and_changes_nothing(solvers):
     plain, late = on_ranks(solvers, 2, ""), on_ranks(solvers, 2, "delay")
     assert np.array_equal(plain.alphas, late.alphas)
     assert plain.counters == late.counters
@@ -242,17 +252,19 @@ def test_a_rank_that_leaves_no_vector_is_named(solvers, tmp_path):
         witnessed(program, 2, sys.executable, compiler="")
 
 
-def report_under(nemesis: str, program: Path, folder: Path):
-    """A report of a program on three ranks under a nemesis."""
+def report_under(fault_injection: str, program: Path, folder: Path):
+    """A report of a program on three ranks with an injected fault."""
     if program.name == "plain_solver":
         path = Path(plain_file(folder, program))
-        path.write_text(path.read_text().replace("witness =", f'nemesis = "{nemesis}"\nwitness ='))
+        path.write_text(
+            path.read_text().replace("witness =", f'fault_injection = "{fault_injection}"\nwitness =')
+        )
     else:
         command = json.dumps([str(launcher()), "-n", "{np}", str(program), "{dir}"])
         path = folder / "protocol.toml"
         path.write_text(
             f'[program]\nname = "protocol"\ncommand = {command}\nwitness = "{wrapper()}"\n'
-            f'nemesis = "{nemesis}"\n'
+            f'fault_injection = "{fault_injection}"\n'
         )
     return verify(str(path), "smoke", tasks=["krr"], kernels=["polynomial"], s=[7], ranks=[3])
 

@@ -66,7 +66,7 @@ class Thirds(BoxedLoss):
 
     task: ClassVar[str] = "thirds"
     labelled: ClassVar[bool] = False
-    kin: ClassVar[str] = "svm-l1"
+    base_task: ClassVar[str] = "svm-l1"
 
     @property
     def upper(self) -> float:
@@ -83,7 +83,7 @@ class Slight(BoxedLoss):
 
     task: ClassVar[str] = "slight"
     labelled: ClassVar[bool] = False
-    kin: ClassVar[str] = "svm-l2"
+    base_task: ClassVar[str] = "svm-l2"
     upper: ClassVar[float] = math.inf
     lower: ClassVar[float] = -math.inf
 

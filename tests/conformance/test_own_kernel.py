@@ -20,7 +20,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.numerics import kernel_matrix
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import kernels
-from sstep_verify.rounding.arithmetic import held_problem
+from sstep_verify.rounding.arithmetic import rounded_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -60,7 +60,7 @@ def drawn(example, loss, seed=0, scale=1.0, sigma=0.3):
 @pytest.mark.parametrize("scale", [1e-160, 1e-3, 1.0, 30.0, 1e4, 1e160])
 def test_the_bound_holds_of_the_judge_and_of_a_solver(example, scale, precision):
     declared = Declaration("any", precision)
-    problem = held_problem(drawn(example, Ridge(1.0), scale=scale), declared)
+    problem = rounded_problem(drawn(example, Ridge(1.0), scale=scale), declared)
     if problem is None:
         assert (scale, precision) == (1e160, "float32")
         return

@@ -1,7 +1,8 @@
 """Mutants of a package as cosmic-ray makes them, and a seeded sample of those that can change behaviour.
 
-A *place* is the stretch of source an operator changes; a place has several mutants. A sample draws places, all
-equally likely, and one mutant of each: otherwise arithmetic, with eleven mutants a sign, would be most of it.
+A *place* is the segment of source an operator changes; a place has several mutants. A sample draws places,
+all equally likely, and one mutant of each: otherwise arithmetic, with eleven mutants a sign, would be most
+of it.
 
 Left out, because nothing can come of them or every import shows them: annotations (strings at run time), the
 marks ``*`` and ``/`` of a signature, conditions on ``TYPE_CHECKING``, exchanges between arithmetic and bit

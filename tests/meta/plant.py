@@ -43,7 +43,7 @@ def edited_module(module: ModuleType, edits: list[tuple[str, str]]) -> ModuleTyp
     """Build a module from edited source; its inner loops run as plain Python, uncompiled."""
     planted = ModuleType(module.__name__, module.__doc__)
     code = compile(edited_source(module, edits), f"<planted in {module.__name__}>", "exec")
-    as_it_is = dict.fromkeys(("compiled", "compiled_borrowing"), lambda function: function)
+    as_it_is = dict.fromkeys(("compiled", "inlined"), lambda function: function)
     with mock.patch.multiple(compiling, **as_it_is):
         exec(code, vars(planted))
     return planted

@@ -50,7 +50,7 @@ def judge(cases: list[str]) -> str:
                     family = replace(spec.family, drift=0, checks=checks)
                     alone = (replace(spec, family=family),)
                     # Foreign, so that what ends its process ends no judgement.
-                    units.append(replace(unit, keys=(spec.id,), work=alone, foreign=True))
+                    units.append(replace(unit, keys=(spec.id,), work=alone, external=True))
         for message in spread(KIND, units, Plan(read_definition(campaign))):
             if message.outcome is None:
                 told.append(message.error.strip().splitlines()[-1])

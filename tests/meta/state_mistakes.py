@@ -18,8 +18,8 @@ import scipy.sparse as sp
 
 from sstep_verify import CallableSolver, Declaration, verify
 from sstep_verify.diagnosis.candidates import Suspects
+from studies.admissible.undeclared import USUAL
 from studies.corpus.sstep import SStep
-from studies.legal.undeclared import USUAL
 
 LITTLE = 1e-6
 """Relative size of a mistake that is no omission."""

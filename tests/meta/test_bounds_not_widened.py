@@ -30,7 +30,7 @@ UNIT = Path(__file__).parent.parent / "unit"
 FACTORS = (1.5, 1 / 1.5)
 
 NO_BOUNDS = {
-    "rounding.arithmetic": {"flushed_to_zero", "held_problem", "norm", "stored", "raise_smallest"},
+    "rounding.arithmetic": {"flushed_to_zero", "rounded_problem", "norm", "stored", "raise_smallest"},
     "rounding.box": {"Box", "box_of", "finish", "finish_flat", "shifts", "soft"},
     "rounding.formulas": {"Formulas", "formulas_of", "is_scaled", "rounds_data"},
     "rounding.sums": {"Factored.may_overflow"},

@@ -15,7 +15,7 @@ from sstep_verify.checks import box, trajectory, window_replay
 from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.registry import verdicts_of
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Window
+from sstep_verify.checks.shared.comparison import Window
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle

@@ -22,7 +22,7 @@ from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.errors import positive
 from sstep_verify.oracle.balls import kernel_balls as oracle
 from sstep_verify.problems import Hinge, Ridge, SquaredHinge, kernels
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma
 from sstep_verify.rounding.kernel import entries as bounds
 from sstep_verify.rounding.rows import KernelEntries
 from sstep_verify.safety import certify
@@ -92,7 +92,7 @@ def bounded(kernel, inner, declaration):
     def error(kind):
         argument = gamma(kind[2], kind[0]) * inner.absolute + kind[1]
         moved = argument * (1.0 + 2.0 * kernel.weight * (inner.absolute + argument))
-        return (moved + gamma(4, kind[0]) * (largest + moved) + 4 * kind[1]) * OUTWARD
+        return (moved + gamma(4, kind[0]) * (largest + moved) + 4 * kind[1]) * ROUND_UP
 
     return KernelEntries(values, error(inner.judge), error(inner.solver)), np.maximum(
         largest, inner.absolute

@@ -23,7 +23,7 @@ from plant import plant
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.comparison import Comparison, Window
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
@@ -90,7 +90,7 @@ def start_of(scenario: Scenario) -> np.ndarray:
     return np.zeros(scenario.samples) if initial is None else initial
 
 
-def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, term) -> Finding:
+def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, term) -> Comparison:
     """What window-replay finds."""
     s = scenario.s
     case = Case(scenario.id, scenario.problem(), scenario.stream(), (s,), s, declaration)
@@ -106,13 +106,13 @@ def judge_mutants(task: str, term: str, make, declaration: Declaration, windows:
         oracle = Oracle(scenario.problem())
         for dose in DOSES:
             run = make(scenario, term, dose)
-            finding = found(scenario, oracle, declaration, run, term)
-            if term not in finding.dropped:
+            comparison = found(scenario, oracle, declaration, run, term)
+            if term not in comparison.dropped:
                 continue  # the first window alone may have no overlap
             # Effect over bound.
-            effect = finding.tried.effect(NONE.scaled(TERMS[term], 1 + dose, term))
-            flagged = finding.status is Status.FAIL
-            assert flagged or effect <= 2, (scenario.id, term, dose, effect, finding)
+            effect = comparison.tried.effect(NONE.scaled(TERMS[term], 1 + dose, term))
+            flagged = comparison.status is Status.FAIL
+            assert flagged or effect <= 2, (scenario.id, term, dose, effect, comparison)
             kind = "dropped" if dose == DROPPED else "scaled"
             counted[kind, "beyond" if effect > 2 else "below", flagged] += 1
     return counted

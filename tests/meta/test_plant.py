@@ -11,12 +11,12 @@ import sys
 from plant import plant
 from sstep_verify.solver import svm_window
 
-assert "sstep_verify.solver.lone_windows" not in sys.modules
+assert "sstep_verify.solver.single_rank" not in sys.modules
 with plant(svm_window):
-    from sstep_verify.solver import lone_windows
-    assert lone_windows.svm_window is svm_window.svm_window
-assert lone_windows.svm_window is svm_window.svm_window
-assert hasattr(svm_window.svm_window, "py_func") == hasattr(lone_windows.svm_window, "py_func")
+    from sstep_verify.solver import single_rank
+    assert single_rank.svm_window is svm_window.svm_window
+assert single_rank.svm_window is svm_window.svm_window
+assert hasattr(svm_window.svm_window, "py_func") == hasattr(single_rank.svm_window, "py_func")
 """
 
 

@@ -31,17 +31,17 @@ FORMS = [
 each_form = pytest.mark.parametrize(("kernel", "exchange"), FORMS)
 
 MISTAKES = {
-    "windows of the run's s": (intervals, "stretch.end - origin, stretch.s)", "stretch.end - origin)"),
+    "windows of the run's s": (intervals, "segment.end - origin, segment.s)", "segment.end - origin)"),
     "windows of the first s": (
         intervals,
-        "stretch.end - origin, stretch.s)",
-        "stretch.end - origin, schedule.made[0].s if schedule.made else stretch.s)",
+        "segment.end - origin, segment.s)",
+        "segment.end - origin, schedule.made[0].s if schedule.made else segment.s)",
     ),
-    "every step by itself": (intervals, "stretch.end - origin, stretch.s)", "stretch.end - origin, 1)"),
-    "one stretch an interval": (
+    "every step by itself": (intervals, "segment.end - origin, segment.s)", "segment.end - origin, 1)"),
+    "one segment an interval": (
         schedule,
-        "return stretch._replace(end=min(stretch.end, end))",
-        "return stretch._replace(end=end)",
+        "return segment._replace(end=min(segment.end, end))",
+        "return segment._replace(end=end)",
     ),
 }
 

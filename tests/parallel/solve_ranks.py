@@ -47,7 +47,7 @@ def trained(comm, problem, stream, settings, place=None):
 
 
 def tuned(comm, problem, stream, settings, exchanges, given=(), place=None):
-    """Result, places that were kept and stretches, of a training that is tuned where nothing is given."""
+    """Result, places that were kept and segments, of a training that is tuned where nothing is given."""
     communicator = communicator_of(comm)
     begin = place.iteration if place else 0
     tuner = Tuner(exchanges, settings.width, 4, quantum=5e4, settled=5e4)
@@ -72,26 +72,26 @@ class Slow:
 
 
 def slowed(comm, problem, stream, settings, delay):
-    """As `tuned`, with reductions that take longer once s is settled, until a stretch is cut.
+    """As `tuned`, with reductions that take longer once s is settled, until a segment is cut.
 
-    Returns the result, and of every stretch where it begins, the ends asked for and made, and its s.
+    Returns the result, and of every segment where it begins, the ends asked for and made, and its s.
     """
-    communicator, stretches = Slow(communicator_of(comm)), []
+    communicator, segments = Slow(communicator_of(comm)), []
 
     class Noted(Schedule):
         def next(self, begin, end):
             self.asked = super().next(begin, end)
-            cut = any(made < asked for _, asked, made, _ in stretches)
+            cut = any(made < asked for _, asked, made, _ in segments)
             communicator.delay = 0.0 if cut or self.tuner.exploring else delay
             return self.asked
 
-        def done(self, stretch):
-            stretches.append((self._place, self.asked.end, stretch.end, stretch.s))
-            return super().done(stretch)
+        def done(self, segment):
+            segments.append((self._place, self.asked.end, segment.end, segment.s))
+            return super().done(segment)
 
     schedule = Noted(Tuner((settings.exchange,), settings.width, 4, quantum=5e4, settled=1e7), comm.size)
     training = Training(own(problem, communicator), stream, settings, communicator, schedule=schedule)
-    return results(training)[0], stretches
+    return results(training)[0], segments
 
 
 def library_solver(comm, settings):

@@ -15,7 +15,7 @@ from sstep_verify.checks.recorded import message_count
 from sstep_verify.checks.registry import verdicts_of
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.protocol import ForeignSolver
+from sstep_verify.protocol import ExternalSolver
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import TRAFFIC, Traffic, Witnessed
 from sstep_verify.verdict import NoteKind, Status, Verdict
@@ -216,5 +216,7 @@ def test_what_a_solver_says_was_seen_of_it_is_left_out():
     case = case_of(problem, ProductionSolver(), (S,))
     (request,) = message_count.runs(case).values()
     assert Spoken().run(request).seen is not None
-    assert ForeignSolver(Spoken()).run(request).seen is None
-    assert np.array_equal(ForeignSolver(Spoken()).run(request).final, ProductionSolver().run(request).final)
+    assert ExternalSolver(Spoken()).run(request).seen is None
+    assert np.array_equal(
+        ExternalSolver(Spoken()).run(request).final, ProductionSolver().run(request).final
+    )

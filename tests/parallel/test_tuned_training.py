@@ -12,7 +12,7 @@ from test_solve_training import FORMS, KERNEL_OF, SAMPLES, problem_of
 from sstep_verify.costs.messages import TRAILER, distinct_of, window_counts
 from sstep_verify.problems import IndexStream
 from sstep_verify.ranks import run
-from sstep_verify.solver.training.schedule import Stretch, windows_of
+from sstep_verify.solver.training.schedule import Segment, windows_of
 
 SIZES, INTERVAL, LENGTH = (1, 2), 50, 420
 TASK_OF = {
@@ -24,8 +24,8 @@ TASK_OF = {
     "gram": "krr",
 }
 ALL = ("gram", "allreduce", "reduce-scatter")
-SEQUENCE = (Stretch(7, 3, "gram"), Stretch(120, 16, "gram"), Stretch(260, 1, "allreduce"),
-            Stretch(390, 8, "reduce-scatter"), Stretch(LENGTH, 5, "gram"))  # fmt: skip
+SEQUENCE = (Segment(7, 3, "gram"), Segment(120, 16, "gram"), Segment(260, 1, "allreduce"),
+            Segment(390, 8, "reduce-scatter"), Segment(LENGTH, 5, "gram"))  # fmt: skip
 
 
 def tuned_form(form: str, most: int = 16, iterations: int = LENGTH, interval: int = INTERVAL):
@@ -48,8 +48,8 @@ def test_what_was_tuned_is_made_again_and_gone_on_with_to_the_last_bit(size, for
     assert [one[0].sequence for one in found] == [whole.sequence] * size
     assert all(np.array_equal(one[0].trajectory.final, whole.trajectory.final) for one in found)
     assert whole.sequence[-1].end == LENGTH
-    assert max(stretch.s for stretch in whole.sequence) <= 16
-    assert len({stretch.s for stretch in whole.sequence}) > 1
+    assert max(segment.s for segment in whole.sequence) <= 16
+    assert len({segment.s for segment in whole.sequence}) > 1
     assert [one.iteration for one in whole.history] == [*range(0, LENGTH, INTERVAL), LENGTH]
     again = run(size, ranks_do.tuned, problem, stream, settings, exchanges, whole.sequence)[0][0]
     np.testing.assert_array_equal(again.trajectory.final, whole.trajectory.final)
@@ -94,7 +94,7 @@ def test_every_exchange_is_tried_and_ranks_choose_alike(size):
     settings = tuned_form("allreduce", 16, 4000, 500)
     found = run(size, ranks_do.tuned, problem, stream, settings, ALL)
     whole = found[0][0]
-    assert {stretch.exchange for stretch in whole.sequence} == set(ALL)
+    assert {segment.exchange for segment in whole.sequence} == set(ALL)
     assert {(tuple(explored), best) for _, _, explored, best in found} == {
         (tuple(found[0][2]), found[0][3])
     }
@@ -107,9 +107,9 @@ def test_a_batch_that_takes_too_long_is_cut_in_the_same_window_on_all_ranks(exch
     problem, stream = problem_of("svm-l2", "linear"), IndexStream("uniform", SAMPLES, 1, 20_000, seed=4)
     settings = tuned_form(exchange, 4, 20_000, 20_000)
     found = run(2, ranks_do.slowed, problem, stream, settings, 0.05)
-    (whole, stretches), (other, others) = found
-    assert stretches == others
-    lengths = [(made - begin, s) for begin, asked, made, s in stretches if made < asked]
+    (whole, segments), (other, others) = found
+    assert segments == others
+    lengths = [(made - begin, s) for begin, asked, made, s in segments if made < asked]
     assert lengths
     assert all(length % s == 0 for length, s in lengths)
     assert whole.sequence == other.sequence

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import LinearKernel, Problem, RBFKernel
-from studies.legal.arithmetic import Sums
+from studies.admissible.arithmetic import Sums
 
 
 @dataclass(frozen=True)

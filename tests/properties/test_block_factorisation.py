@@ -19,10 +19,10 @@ from sstep_reference.arithmetic import Float
 from sstep_verify.bounds.step.residual import factored, solve_constants, solve_errors
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
-from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.arithmetic import ROUND_UP
 from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.solver import ridge_window
-from studies.legal.arithmetic import by_orthogonal
+from studies.admissible.arithmetic import by_orthogonal
 
 TYPES = {"float32": np.float32, "float64": np.float64}
 
@@ -42,7 +42,7 @@ def systems(draw):
     held, given = matrix.copy(), 0.0
     if draw(st.booleans(), label="not quite symmetric"):
         held = np.where(rng.random((b, b)) < 0.5, np.nextafter(matrix, TYPES[precision](0)), matrix)
-        given = float(np.linalg.norm(np.float64(held) - np.float64(matrix))) * OUTWARD
+        given = float(np.linalg.norm(np.float64(held) - np.float64(matrix))) * ROUND_UP
     # Rounding the matrix to the precision may have taken this much off its smallest eigenvalue.
     least -= float(np.linalg.norm(np.float64(matrix) - factor @ factor.T - least * np.eye(b))) * 2
     rhs = np.asarray(rng.standard_normal(b), dtype=TYPES[precision])
@@ -157,11 +157,11 @@ def entries_allowed(name, precision, matrix, x, given, least) -> np.ndarray | No
     constants = solve_constants(declaration, 8, 8, 1, block, 1.0)
     constants = constants._replace(factors=constants.factors._replace(modulus=least))
     factor, bound = np.zeros((2, block, block)), np.zeros(block)
-    system, trace = np.float64(matrix), float(np.trace(matrix)) * OUTWARD
+    system, trace = np.float64(matrix), float(np.trace(matrix)) * ROUND_UP
     assert factored(system, factor[0])
     shared = solve_errors(constants, factor[0], sizes, 2 * given + constants.doubt * trace, trace, bound)
-    length = float(np.linalg.norm(sizes)) * OUTWARD
-    return None if shared == np.inf else (bound + (shared + given) * length) * OUTWARD
+    length = float(np.linalg.norm(sizes)) * ROUND_UP
+    return None if shared == np.inf else (bound + (shared + given) * length) * ROUND_UP
 
 
 @pytest.mark.parametrize("draws", [100, pytest.param(300, marks=pytest.mark.nightly)])

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from admissible_runs import LONGEST, OWN, by_all_checks, by_window_and_steps
 from daily import crossed
-from legal_runs import LONGEST, OWN, by_all_checks, by_window_and_steps
 
 from sstep_verify import CallableSolver, judge
 from sstep_verify.adapters.reference import ReferenceSolver
@@ -21,8 +21,8 @@ from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.rounding.block.repeats import growth, most_often, redrawn, repeats_of
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status
-from studies.alarms.groups import verdicts_of
-from studies.legal.solver import LegalSolver, draw
+from studies.admissible.solver import AdmissibleSolver, draw
+from studies.false_positives.groups import verdicts_of
 
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "150"))
 """Problems over the whole exponent range, of which a third is a K-RR of two samples or more."""
@@ -87,8 +87,8 @@ SOLVERS = {
     "frozen": ProductionSolver(update="frozen"),
     "reference": ReferenceSolver("float64", "sstep"),
     "single": ReferenceSolver("float32", "classical"),
-    "lu": LegalSolver(Declaration("lu", factorisation="lu", log=True), "pairwise"),
-    "orthogonal": LegalSolver(Declaration("svd", factorisation="orthogonal", log=True), "sequential"),
+    "lu": AdmissibleSolver(Declaration("lu", factorisation="lu", log=True), "pairwise"),
+    "orthogonal": AdmissibleSolver(Declaration("svd", factorisation="orthogonal", log=True), "sequential"),
 }
 
 
@@ -115,7 +115,7 @@ def test_correct_runs_pass_at_every_block_size(block):
 @pytest.mark.parametrize(("block", "weights"), crossed([2, 4, 7], [0, 2], of=2))
 def test_every_step_from_maintained_weights_is_judged(block, weights):
     update = "frozen" if block == 4 else "in-place"
-    solver = LegalSolver(Declaration("w", update=update, weights=weights, log=True), "sequential")
+    solver = AdmissibleSolver(Declaration("w", update=update, weights=weights, log=True), "sequential")
     case = case_of(block, solver)
     case = replace(case, problem=replace(case.problem, kernel=LinearKernel()))
     assert most_often(case.stream.blocks(0, 30)).max() > 1
@@ -140,7 +140,7 @@ BLOCKS = 2, 3, 6
 def test_an_error_beyond_the_limit_of_its_quantity_fails(check, quantity, block):
     update = "frozen" if block == 3 else "in-place"
     declared = Declaration("mine", update=update, log=check == "step-replay")
-    right = LegalSolver(declared, "sequential")
+    right = AdmissibleSolver(declared, "sequential")
     case = replace(case_of(block, right), diagnose=False)
     (first, second), _ = verdicts_of(case, right, [check])
     limit = next(one.detection_limit for one in second.terms if one.name == quantity)
@@ -148,7 +148,7 @@ def test_an_error_beyond_the_limit_of_its_quantity_fails(check, quantity, block)
     assert 0.0 < limit < 1e-11
     for sign in (1, -1):
         planted = NONE.scaled(TERMS[quantity], 1 + sign * 3 * limit, "dosed")
-        told = verdicts_of(case, LegalSolver(declared, "sequential", planted=planted), [check])[0]
+        told = verdicts_of(case, AdmissibleSolver(declared, "sequential", planted=planted), [check])[0]
         assert told[1].status is Status.FAIL
 
 
@@ -157,7 +157,7 @@ def test_an_error_beyond_the_limit_of_its_quantity_fails(check, quantity, block)
 def test_both_oracles_judge_them_alike(oracle, factor):
     checks = ("step-replay", "window-replay", "trajectory")
     planted = replace(NONE, curvature=factor)
-    solver = LegalSolver(Declaration("mine", log=True), "sequential", planted=planted)
+    solver = AdmissibleSolver(Declaration("mine", log=True), "sequential", planted=planted)
     case = case_of(4, solver, s=3)
     told = judge(solver, case.problem, case.stream, 3, checks=checks, oracle=oracle)
     wanted = Status.PASS if factor == 1 else Status.FAIL

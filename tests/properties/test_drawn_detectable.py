@@ -18,7 +18,7 @@ from drawn_cases import judged
 from svm_limits import FIRST_ORDER, smallest_limit
 
 from sstep_verify.solver import ProductionSolver
-from sstep_verify.verdict import SEEN, Status
+from sstep_verify.verdict import DETECTION_FACTOR, Status
 
 FOLD = 2 if "SSTEP_VERIFY_DRAWS" in os.environ else 1
 
@@ -73,7 +73,9 @@ def test_an_error_in_an_acting_term_is_seen_from_its_derived_limit_on(
         scenario = draw_acting_scenario(generator, task, [term])
         verdict = judged(scenario, solver)
         assert verdict.status is not Status.FAIL, verdict.reason
-        found += [record.detection_limit / SEEN for record in verdict.terms if record.name == term]
+        found += [
+            record.detection_limit / DETECTION_FACTOR for record in verdict.terms if record.name == term
+        ]
         if scenario.task != "krr":
             derived.append(smallest_limit(scenario, solver.declaration, term))
     assert len(found) == drawn

@@ -4,7 +4,7 @@ Half of the problems come from the edge families with new seeds, half from draws
 may be. Solved by the production solver in all its forms, and by the reference in float32, float64 and
 longdouble. The largest ratio of measured error to bound of each kind of run is the record of how tight the
 bound is. Where SSTEP_VERIFY_DRAWS is set (`tox -e false-alarms`), there are over a thousand. Campaign
-sensitivity judges tens of thousands by their steps (studies/alarms).
+sensitivity judges tens of thousands by their steps (studies/false_positives).
 """
 
 from __future__ import annotations

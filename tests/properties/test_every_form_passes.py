@@ -6,8 +6,8 @@ import pytest
 from daily import some
 
 from sstep_verify import Declaration, Exchange, verify
-from studies.legal.arithmetic import ORDERS
-from studies.legal.solver import LegalSolver
+from studies.admissible.arithmetic import ORDERS
+from studies.admissible.solver import AdmissibleSolver
 
 FORMS = {
     "single precision": {"precision": "float32"},
@@ -36,7 +36,7 @@ PLAIN_ORDERS = ORDERS[: ORDERS.index("fused")]
 
 def exit_code(order: str, task: str, kernel: str, **fields) -> int:
     """The exit code of a problem of smoke, with values of a seed, for a solver of these fields."""
-    solver = LegalSolver(Declaration("form", **fields), order)
+    solver = AdmissibleSolver(Declaration("form", **fields), order)
     report = verify(solver, "smoke", tasks=[task], kernels=[kernel], seed=1)
     assert report.passed, report
     return report.results.summary.exit_code

@@ -11,15 +11,15 @@ from sstep_verify.bounds.screen import screen_ridge, screen_svm
 from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.checks.steps.tally import empty_tally
+from sstep_verify.checks.steps.step_statistics import empty_statistics
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
-from studies.alarms.groups import NO_RUN, decided, verdicts_of
 from studies.coverage.cases import planned
 from studies.coverage.rules import left_for
 from studies.coverage.table import drawn_row
+from studies.false_positives.groups import NO_RUN, decided, verdicts_of
 
 WISHED = {"data": "spread", "range": "near 1", "precision": "float64"}
 VECTORS = {"svm-l1": "gradient", "svm-l2": "gradient", "krr": "residual"}
@@ -108,7 +108,7 @@ def test_sizes_of_the_run_are_kept_where_no_drift_is_bounded(weights):
         state, drift = judge._beginning(run)
         judge._skip(run, state, 0, skipped)
         for _ in judge._judge_steps(
-            run, state, empty_tally(S * WINDOWS - skipped), drift, skipped, S * WINDOWS
+            run, state, empty_statistics(S * WINDOWS - skipped), drift, skipped, S * WINDOWS
         ):
             pass
         now, columns = np.abs(state.alpha), judge.rows.columns

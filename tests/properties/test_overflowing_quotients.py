@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from legal_runs import by_window_and_steps
+from admissible_runs import by_window_and_steps
 
 from sstep_verify import CallableSolver, Declaration
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.judging import judge
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.verdict import Status
-from studies.legal.solver import draw
+from studies.admissible.solver import draw
 
 SMALL, LARGE, PENALTY = 1e-14, 9e18, 1e-34
 """K of the two samples over lambda is 9e38, beyond float32; that of the first with itself is 1e6."""

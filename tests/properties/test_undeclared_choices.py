@@ -13,10 +13,10 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, Problem, RBFKernel
 from sstep_verify.problems.losses import TASKS, loss_from
 from sstep_verify.verdict import Status
-from studies.alarms.groups import verdicts_of
-from studies.legal.arithmetic import ORDERS
-from studies.legal.solver import LegalSolver
-from studies.legal.undeclared import Undeclared
+from studies.admissible.arithmetic import ORDERS
+from studies.admissible.solver import AdmissibleSolver
+from studies.admissible.undeclared import Undeclared
+from studies.false_positives.groups import verdicts_of
 
 CHECKS = (step_replay.ID, window_replay.ID, trajectory.ID)
 
@@ -80,7 +80,7 @@ def test_a_solver_that_makes_any_choice_without_declaring_it_passes(task, kernel
             factorisation=("cholesky", "ldl", "lu", "orthogonal")[int(random.integers(4))],
             log=True,
         )
-        solver = LegalSolver(
+        solver = AdmissibleSolver(
             declaration, order, factored=kernel == "linear" and random.random() < 0.5, undeclared=undeclared
         )
         stream = IndexStream("uniform", problem.samples, block, 3 * s, seed=int(random.integers(1 << 30)))

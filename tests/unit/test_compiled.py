@@ -56,7 +56,7 @@ def made(text, **names):
 
 @pytest.mark.parametrize("borrowing", [False, True])
 def test_what_borrows_arrays_counts_no_references(borrowing):
-    compile_it, total = inner.compiled_borrowing if borrowing else inner.compiled, np.zeros(2)
+    compile_it, total = inner.inlined if borrowing else inner.compiled, np.zeros(2)
     function = compile_it(made(ADD_ROWS, add=compile_it(made(ADD))))
     function(Pair(np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0, 4.0])), total)
     assert total.tolist() == [10.0, 11.0]
@@ -67,7 +67,7 @@ def test_what_borrows_arrays_counts_no_references(borrowing):
 def test_what_borrows_arrays_makes_none():
     assert inner.compiled(made(DOUBLED))(np.ones(2)).tolist() == [2.0, 2.0]
     with pytest.raises(NumbaError):
-        inner.compiled_borrowing(made(DOUBLED))(np.ones(2))
+        inner.inlined(made(DOUBLED))(np.ones(2))
 
 
 @pytest.mark.nightly
@@ -75,7 +75,7 @@ def test_what_a_borrowing_function_calls_may_make_arrays():
     doubled = inner.compiled(made(DOUBLED))
     within = inner.compiled(made("def made(out):\n    out[:] = doubled(out)\n", doubled=doubled))
     out = np.zeros(2)
-    inner.compiled_borrowing(made(WITH_HELP, help=within))(np.array([1.0, 3.0]), out)
+    inner.inlined(made(WITH_HELP, help=within))(np.array([1.0, 3.0]), out)
     assert out.tolist() == [2.0, 6.0]
 
 
@@ -93,7 +93,7 @@ def test_sums_in_any_order_take_no_value_to_be_finite():
 def test_without_the_interface_references_are_counted(monkeypatch):
     monkeypatch.setattr(inner, "BORROWS", False)
     total = np.zeros(2)
-    function = inner.compiled_borrowing(made(ADD_ROWS, add=inner.compiled_borrowing(made(ADD))))
+    function = inner.inlined(made(ADD_ROWS, add=inner.inlined(made(ADD))))
     function(Pair(np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0, 4.0])), total)
     assert total.tolist() == [10.0, 11.0]
     assert "_nrt" not in function.targetoptions

@@ -15,7 +15,7 @@ import numpy as np
 from sstep_verify.adapters.program.file import ProgramFile
 from sstep_verify.adapters.program.numbers import (
     EXACT_DIGITS,
-    OUTWARD,
+    ROUND_UP,
     Numbers,
     content_of,
     no_result,
@@ -140,7 +140,7 @@ def read_printed(
     own = taken.order[:count]
     final, rounding, known = np.zeros(samples), np.zeros(samples), np.zeros(samples, dtype=bool)
     final[own], rounding[own] = taken.ours(values, own)
-    rounding[own] = (rounding[own] + taken.reach(shown)) * OUTWARD
+    rounding[own] = (rounding[own] + taken.reach(shown)) * ROUND_UP
     known[own] = True
     return Trajectory(
         s=request.s,

@@ -55,7 +55,7 @@ FEW = 8
 UNLIKELY = 2.0**-20
 """Chance that shortest texts are as short as these, below which they are none."""
 
-OUTWARD = 1 + 2.0**-50
+ROUND_UP = 1 + 2.0**-50
 
 TEXT_BYTES = 32
 """Most bytes that a number and the white space beside it take in a text file."""
@@ -147,12 +147,12 @@ def _rounding(
             last = max(one.adjusted() - digits + 1, least)
         unit = 10.0**last if last <= sys.float_info.max_10_exp else math.inf
         if one:
-            nearest = unit * OUTWARD < math.ulp(math.nextafter(values[place], 0.0))
+            nearest = unit * ROUND_UP < math.ulp(math.nextafter(values[place], 0.0))
             exact = nearest or one.adjusted() - last + 1 >= EXACT_DIGITS
         else:  # Whatever is no zero is printed as none by %e.
             exact = b"e" in words[place].lower() and last <= 0
         if not exact:
-            found[place] = (0.5 * unit + math.ulp(values[place])) * OUTWARD
+            found[place] = (0.5 * unit + math.ulp(values[place])) * ROUND_UP
     return found
 
 

@@ -60,7 +60,7 @@ class ProgramSolver:
     to be told of its runs beside verdicts, each once, until somebody clears it.
     """
 
-    foreign = True
+    external = True
 
     def __init__(self, described: ProgramFile, ranks: int = 1):
         self.described, self._program, self._ranks = described, described.program, ranks
@@ -129,7 +129,7 @@ class ProgramSolver:
             places = places_of(request, folder, self._ranks, counted)
             words, variables = self._program.words(**places), self._program.variables(**places)
             if wrapper := self._program.witness:
-                variables |= witness_variables(wrapper, self._program.nemesis, folder)
+                variables |= witness_variables(wrapper, self._program.fault_injection, folder)
             tail = TAIL + NUMBER_BYTES * request.problem.samples
             try:
                 ended = self._executed(folder, words, variables, tail).with_place_of(str(folder))

@@ -15,7 +15,7 @@ from sstep_verify.errors import InputError, among
 from sstep_verify.problems import IndexStream
 from sstep_verify.problems.draws import GENERATORS, SEEDS
 from sstep_verify.protocol import RunRequest
-from sstep_verify.ranks.interposer import NEMESES
+from sstep_verify.ranks.interposer import INJECTED_FAULTS
 
 WRITES = ("log", "trace", "final")
 """What a program may leave, from what is judged most sharply to what is judged least so."""
@@ -97,7 +97,8 @@ class Program:
     address space for each of its processes, 0 for any number; `s` are the iterations per window that it
     knows, any if empty.
     `witness` is the compiler wrapper of its MPI, such as ``mpicc``, if its collectives are to be counted
-    from outside and judged, and `nemesis` what the witness then does to it (`ranks.interposer.NEMESES`).
+    from outside and judged, and `fault_injection` is what the witness then does to it
+    (`ranks.interposer.INJECTED_FAULTS`).
     """
 
     name: str
@@ -109,7 +110,7 @@ class Program:
     witness: str = ""
     environment: dict[str, str] = field(default_factory=dict, hash=False)
     s: tuple[int, ...] = ()
-    nemesis: str = ""
+    fault_injection: str = ""
     panel: bool = False
 
     def __post_init__(self) -> None:
@@ -126,16 +127,19 @@ class Program:
             _require_places(text, f"{where} environment, {name} =")
         if self.witness and "LD_PRELOAD" in self.environment:
             raise InputError(f"{where} environment sets LD_PRELOAD, which the witness needs; leave one out")
-        for key, value, known in (("writes", self.writes, WRITES), ("nemesis", self.nemesis, NEMESES)):
+        for key, value, known in (
+            ("writes", self.writes, WRITES),
+            ("fault_injection", self.fault_injection, INJECTED_FAULTS),
+        ):
             if value not in known and (value or key == "writes"):
                 raise InputError(f"{where} {key} = {value!r}{among(value, known)}")
         least = min(self.s, default=1)
         refuse_if(
             where,
             (
-                self.nemesis and not self.witness,
-                f"nemesis = {self.nemesis!r} is done by the witness, so name one: witness is the compiler "
-                "wrapper of its MPI",
+                self.fault_injection and not self.witness,
+                f"fault_injection = {self.fault_injection!r} is done by the witness, so name one: witness "
+                "is the compiler wrapper of its MPI",
             ),
             (not 0 < self.time_limit < math.inf, f"time_limit = {self.time_limit}, but it must be > 0 s"),
             (not 0 <= self.memory < math.inf, f"memory = {self.memory}, but it must be >= 0 GiB"),

@@ -18,7 +18,7 @@ from sstep_verify.adapters.program.numbers import content_of
 from sstep_verify.errors import MissingExtraError, NoLogError, ProgramError, RefusedError, WitnessError
 from sstep_verify.problems import Problem
 from sstep_verify.protocol import RunRequest
-from sstep_verify.ranks.interposer import NEMESIS, WITNESS, preloaded
+from sstep_verify.ranks.interposer import FAULT_INJECTION, WITNESS, preloaded
 from sstep_verify.trajectory import COLLECTIVES, TRAFFIC, Panel, Traffic, most_traffic
 
 COUNTS = "counters.txt"
@@ -33,17 +33,18 @@ MOST_RECEIVED = 1 << 26
 """Bytes of the digests of one rank that are read."""
 
 
-def witness_variables(wrapper: str, nemesis: str, folder: Path) -> dict[str, str]:
+def witness_variables(wrapper: str, fault_injection: str, folder: Path) -> dict[str, str]:
     """Environment variables by which the interposer looks at a program, and leaves what it saw in a folder.
 
     It is built once in a process for every compiler wrapper of an MPI. What it does to the program,
-    `nemesis`, is one of `ranks.interposer.NEMESES`; nothing if empty. RefusedError if it cannot be built.
+    `fault_injection`, is one of `ranks.interposer.INJECTED_FAULTS`; nothing if empty. RefusedError if it
+    cannot be built.
     """
     try:
         loaded = preloaded(shutil.which(wrapper) or wrapper)
     except MissingExtraError as error:
         raise RefusedError(f"witness = {wrapper!r}: {error}") from error
-    return {**loaded, WITNESS: str(folder), NEMESIS: nemesis}
+    return {**loaded, WITNESS: str(folder), FAULT_INJECTION: fault_injection}
 
 
 def witness_names(folder: Path) -> set[str]:

@@ -48,7 +48,7 @@ from sstep_verify.bounds.optimum.svm import FLOAT64, Evaluated, SvmValues
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import (
-    OUTWARD,
+    ROUND_UP,
     gamma,
     largest_normal,
     smallest_subnormal,
@@ -80,8 +80,8 @@ def predictions(problem: Problem, declaration: Declaration, alpha: np.ndarray) -
         u = unit_roundoff(declaration.precision)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             size, values = products.magnitude / inputs.lower, values / penalty
-            judge_error = (judge_error / penalty + gamma(2, unit_roundoff("float64")) * size) * OUTWARD
-            solver_error = (solver_error / inputs.lower + gamma(2, u) * size) * OUTWARD
+            judge_error = (judge_error / penalty + gamma(2, unit_roundoff("float64")) * size) * ROUND_UP
+            solver_error = (solver_error / inputs.lower + gamma(2, u) * size) * ROUND_UP
         if not inputs.change <= 2 * u:
             # Lambda over- or underflows in the solver's precision: nothing can be promised.
             solver_error = np.full_like(solver_error, np.inf)
@@ -97,7 +97,7 @@ def relative_error(ratio: float, whole: float, error: float, whole_error: float,
     """
     size = abs(ratio)
     own = (2 * unit_roundoff(precision) * size + smallest_subnormal(precision)) * (whole + whole_error)
-    return (size * whole_error + error + own) * OUTWARD
+    return (size * whole_error + error + own) * ROUND_UP
 
 
 def written_gap(problem: Problem, alpha: np.ndarray, rounding: np.ndarray, values: SvmValues) -> float:
@@ -123,5 +123,5 @@ def written_gap(problem: Problem, alpha: np.ndarray, rounding: np.ndarray, value
         # The margins at hand are themselves off by `error`, and so is each loss by q (h + e)^{q-1} of it.
         evaluation_error = 2 * loss.power * (short + moved + error) ** (loss.power - 1) * error
         found = smooth + loss.C * float((np.maximum(change, 0.0) + evaluation_error).sum())
-        found *= (1 + gamma(4 * problem.samples + 32, u)) * OUTWARD
+        found *= (1 + gamma(4 * problem.samples + 32, u)) * ROUND_UP
     return found if found < np.inf else np.inf

@@ -39,7 +39,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.numerics import dual_value, primal_value
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import (
-    OUTWARD,
+    ROUND_UP,
     gamma,
     norm,
     norm_upper,
@@ -74,9 +74,9 @@ def ridge_inputs(problem: Problem, precision: str) -> RidgeInputs:
     penalty = problem.ridge.penalty
     used = float(stored(penalty, precision))
     lower = np.float64(min(penalty, used))
-    change = abs(used - penalty) / lower * OUTWARD if lower > 0.0 else np.inf
+    change = abs(used - penalty) / lower * ROUND_UP if lower > 0.0 else np.inf
     with np.errstate(invalid="ignore"):
-        errors = np.abs(stored(problem.targets, precision) - problem.targets) * OUTWARD
+        errors = np.abs(stored(problem.targets, precision) - problem.targets) * ROUND_UP
         return RidgeInputs(lower, change, errors)
 
 
@@ -125,7 +125,7 @@ def ridge_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) 
     size = abs(primal.value) + abs(dual.value) + errors
     difference = (
         primal.solver_error + dual.solver_error + unit_roundoff(declaration.precision) * size
-    ) * OUTWARD
+    ) * ROUND_UP
     gap = replace(gap, solver_error=max(gap.solver_error, difference))
     return RidgeValues(residual, gap, primal, dual, entries, judge_error)
 
@@ -142,7 +142,7 @@ def _norm(entries: np.ndarray, judge_error: np.ndarray, solver: np.ndarray, prec
     )
     other = norm_upper(solver) + gamma(k, unit_roundoff(precision)) * (value + error + norm_upper(solver))
     other += float(np.sqrt(entries.size * smallest_subnormal(precision)))  # of squares that underflow
-    return Evaluated(value, error * OUTWARD, rounded_up(other + k * smallest_subnormal(precision)))
+    return Evaluated(value, error * ROUND_UP, rounded_up(other + k * smallest_subnormal(precision)))
 
 
 def _gap(residual: Evaluated, samples: int, precision: str) -> Evaluated:
@@ -188,5 +188,5 @@ def _errors(
     float64 = products.judge_error / penalty + gamma(4, unit_roundoff("float64")) * (misfit + size)
     reach = misfit + off + float64
     primal = half + float(2 * reach @ off + k * reach @ reach + off @ off) / (2 * samples)
-    residual = np.nan_to_num(residual * OUTWARD, nan=np.inf, posinf=np.inf)
+    residual = np.nan_to_num(residual * ROUND_UP, nan=np.inf, posinf=np.inf)
     return residual, outward(primal), outward(dual)

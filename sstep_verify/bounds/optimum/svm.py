@@ -39,7 +39,14 @@ import numpy as np
 from sstep_verify.declaration import Declaration
 from sstep_verify.numerics import dual_value, duality_gap, primal_value
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, smallest_subnormal, stored, unit_roundoff
+from sstep_verify.rounding.arithmetic import (
+    ROUND_UP,
+    gamma,
+    norm,
+    smallest_subnormal,
+    stored,
+    unit_roundoff,
+)
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.kernel.products import KernelProducts, kernel_products
 
@@ -77,7 +84,7 @@ class Evaluated:
 
     def _end(self, sign: float) -> float:
         bounded = np.isfinite(self.value + self.judge_error)
-        return self.value + sign * self.judge_error * OUTWARD if bounded else sign * np.inf
+        return self.value + sign * self.judge_error * ROUND_UP if bounded else sign * np.inf
 
 
 @dataclass(frozen=True)
@@ -123,8 +130,10 @@ def svm_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) ->
         values = (float(f(problem, margins, alpha)) for f in (duality_gap, primal_value, dual_value))
         gap, primal, dual = (Evaluated(*row) for row in zip(values, judge, solver, strict=True))
     plateau = problem.hinge.C * unit_roundoff(declaration.precision) * float(products.magnitude.sum())
-    slope_errors = (products.judge_error + unit_roundoff("float64") * (1.0 + products.magnitude)) * OUTWARD
-    return SvmValues(gap, primal, dual, (gap.solver_error + plateau) * OUTWARD, margins - 1.0, slope_errors)
+    slope_errors = (products.judge_error + unit_roundoff("float64") * (1.0 + products.magnitude)) * ROUND_UP
+    return SvmValues(
+        gap, primal, dual, (gap.solver_error + plateau) * ROUND_UP, margins - 1.0, slope_errors
+    )
 
 
 def _errors(
@@ -159,18 +168,18 @@ def _errors(
 
 def outward(error: float) -> float:
     """An error bound rounded up; infinite where it could not be formed."""
-    return error * OUTWARD if error < np.inf else np.inf
+    return error * ROUND_UP if error < np.inf else np.inf
 
 
 def distance_bound(problem: Problem, gap: float) -> float:
     """Bound on ``||a - a*||_2`` of a feasible a with a gap of at most `gap`; infinite for K-SVM-L1."""
     shift = problem.hinge.shift
-    return float(np.sqrt(2 * max(gap, 0.0) / shift)) * OUTWARD if shift else np.inf
+    return float(np.sqrt(2 * max(gap, 0.0) / shift)) * ROUND_UP if shift else np.inf
 
 
 def seminorm_bound(gap: float) -> float:
     """Bound on the Q-seminorm ``sqrt((a - a*)'Q(a - a*))``, a feasible with a gap of at most `gap`."""
-    return float(np.sqrt(2 * max(gap, 0.0))) * OUTWARD
+    return float(np.sqrt(2 * max(gap, 0.0))) * ROUND_UP
 
 
 def uniqueness(problem: Problem, values: SvmValues) -> str:
@@ -192,7 +201,7 @@ def uniqueness(problem: Problem, values: SvmValues) -> str:
     """
     if problem.hinge.shift:
         return "unique: the dual of K-SVM-L2 is strongly convex"
-    reach = seminorm_bound(values.gap.upper) * np.sqrt(largest_curvatures(problem)) * OUTWARD
+    reach = seminorm_bound(values.gap.upper) * np.sqrt(largest_curvatures(problem)) * ROUND_UP
     undecided = np.flatnonzero(~(np.abs(values.slopes) > reach + values.slope_errors))
     size = undecided.size
     if size == 0:
@@ -202,7 +211,7 @@ def uniqueness(problem: Problem, values: SvmValues) -> str:
     factor = gamma(size + 3, unit_roundoff("float64"))
     trace = float(np.trace(matrix))
     underflow = 2 * size**2 * (1 + trace) * smallest_subnormal("float64")
-    shift = (factor / (1 - factor) * trace + norm(judge_error) + underflow) * OUTWARD
+    shift = (factor / (1 - factor) * trace + norm(judge_error) + underflow) * ROUND_UP
     # Twice: the second covers the rounding of the subtraction, at most u trace < gamma_{k+3} trace.
     try:
         np.linalg.cholesky(matrix - 2 * shift * np.eye(size))
@@ -219,5 +228,5 @@ def largest_curvatures(problem: Problem) -> np.ndarray:
     with np.errstate(over="ignore"):
         norms = (data * data).sum(axis=1)
         factor = 1 + gamma(problem.features + 1, unit_roundoff("float64"))
-        norms = (norms * factor + problem.features * smallest_subnormal("float64")) * OUTWARD
-        return kernel.diagonal(norms) * OUTWARD
+        norms = (norms * factor + problem.features * smallest_subnormal("float64")) * ROUND_UP
+        return kernel.diagonal(norms) * ROUND_UP

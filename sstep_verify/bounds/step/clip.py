@@ -40,10 +40,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import inlined
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.box import Box, box_of, end_error, finish
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.rounding.sums import (
@@ -146,13 +146,13 @@ def entry_errors(entries: KernelEntries, *, judge: bool = True) -> tuple[np.ndar
     """
     with np.errstate(over="ignore", invalid="ignore"):
         errors = entries.solver_error + (entries.judge_error if judge else 0.0)
-        sizes, errors = entries.term_sizes * OUTWARD, errors * OUTWARD
+        sizes, errors = entries.term_sizes * ROUND_UP, errors * ROUND_UP
         return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf), np.nan_to_num(
             errors, nan=np.inf, posinf=np.inf
         )
 
 
-@compiled_borrowing
+@inlined
 def unclipped_bound(constants, gradient_error, curvature, curvature_error, value, new, knot):
     """Bound on the error of the unclipped new value of one step; infinite where nothing is promised.
 
@@ -174,10 +174,10 @@ def unclipped_bound(constants, gradient_error, curvature, curvature_error, value
     error += constants.quotient * (quotient + error) + constants.quotient * (size + error)
     if not quotient + size + error < largest:
         return np.inf
-    return error * OUTWARD
+    return error * ROUND_UP
 
 
-@compiled_borrowing
+@inlined
 def stored_bound(constants, error, draws, moved, value, new, knot):
     """Bound on the error of the stored value of one step, the unclipped `new` one being off by `error`.
 
@@ -207,4 +207,4 @@ def stored_bound(constants, error, draws, moved, value, new, knot):
         apart = accumulation_error(sums, draws, moved + change + bound)
         apart += accumulation_error(sums, draws - 1, moved)
         bound += 2.0 * apart + sums.u * (change + bound)
-    return bound * OUTWARD
+    return bound * ROUND_UP

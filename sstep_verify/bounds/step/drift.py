@@ -19,7 +19,7 @@ what w may be off by is part of the bound. Let E bound ``|w^ - w|`` per feature.
 
 A block that holds a coordinate c times makes c increments of it, of which a log tells the sum d. They are
 within `apart` of d / c: increments of a right step are equal, and those computed are off by no more than
-what bounds/largest_number.py says of any step, twice for the roundings of w, and ``2 |X_B E| / (lambda m)``
+what bounds/overflow.py says of any step, twice for the roundings of w, and ``2 |X_B E| / (lambda m)``
 for its drift, half of m being left of the system. So all of them are of size ``|d| + c apart`` together,
 and what is stored differs from them as in rounding/sums.py.
 
@@ -35,11 +35,11 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.bounds.largest_number import increments_error
+from sstep_verify.bounds.overflow import increments_error
 from sstep_verify.compiled import compiled
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.block.repeats import last_draws, most_often
 from sstep_verify.rounding.sums import ADDED, FROZEN, IN_PLACE
 
@@ -66,7 +66,7 @@ class WeightsDrift:
     ):
         precision = declaration.precision
         data: Any = problem.data if problem.is_sparse else np.ascontiguousarray(problem.dense)
-        self._data, self._size = data, abs(data) * OUTWARD
+        self._data, self._size = data, abs(data) * ROUND_UP
         # Of sparse samples: scratch of a window, by feature.
         self._reach, self._met = np.zeros(problem.features), np.zeros(problem.features, dtype=np.bool_)
         self._labels, self._problem, self._declaration = problem.signs, problem, declaration
@@ -88,7 +88,7 @@ class WeightsDrift:
         samples = self._alpha.size
         reach = np.abs(self._alpha)
         self._weights[:] = self._data.T @ (self._labels * self._alpha)
-        formed = (gamma(samples + 2, self._u) * (self._size.T @ reach) + self._underflow_error) * OUTWARD
+        formed = (gamma(samples + 2, self._u) * (self._size.T @ reach) + self._underflow_error) * ROUND_UP
         self._error[:] = np.maximum(formed, self._error) if self._either else formed
 
     def along(self, draws: np.ndarray, log: np.ndarray) -> np.ndarray:
@@ -116,7 +116,7 @@ class WeightsDrift:
             if self._every and (self._either or self._windows % self._every == 0):
                 self._form()
         # An infinite drift times an entry of 0 is no number.
-        return np.nan_to_num(found, nan=np.inf, posinf=np.inf) * (self._scale * OUTWARD)
+        return np.nan_to_num(found, nan=np.inf, posinf=np.inf) * (self._scale * ROUND_UP)
 
     def _pass_sparse(self, draws: np.ndarray, log: np.ndarray, found: np.ndarray, product: float) -> None:
         """Set the errors of the steps of some windows on sparse samples, no block with a repeat."""
@@ -145,7 +145,7 @@ class WeightsDrift:
         if not self._problem.is_sparse:
             return self._data, self._size
         data = np.ascontiguousarray(self._problem.dense)
-        return data, np.abs(data) * OUTWARD
+        return data, np.abs(data) * ROUND_UP
 
     def _apart(self, draws: np.ndarray, log: np.ndarray) -> tuple[float, float]:
         """How far apart equal increments of a window may be, but for the drift; to where that is known."""
@@ -225,7 +225,7 @@ def _window(
         for place in range(draws.shape[1]):
             moved[draws[step, place]] = 0.0
     k = (changes + 3) * u
-    error += (k / (1.0 - k) * reach + changes * underflow_error) * OUTWARD
+    error += (k / (1.0 - k) * reach + changes * underflow_error) * ROUND_UP
 
 
 @compiled
@@ -299,4 +299,4 @@ def _sparse_windows(
                     feature = columns[k]
                     if met[feature]:
                         met[feature] = False
-                        error[feature] += (share * reach[feature] + lost) * OUTWARD
+                        error[feature] += (share * reach[feature] + lost) * ROUND_UP

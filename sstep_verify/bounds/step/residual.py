@@ -67,9 +67,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import inlined
 from sstep_verify.declaration import Declaration
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, rounded_up, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, rounded_up, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.block.factorisation import LDL, Factors, factors_of
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.rounding.right_hand_side import Quotient, quotients
@@ -180,7 +180,7 @@ def ridge_errors(
         return sizes, errors, rounded_up(entries.judge_error.max(axis=1) / penalty)
 
 
-@compiled_borrowing
+@inlined
 def solve_underflow(constants, trace, block):
     """What numbers of a step that underflow add to what it leaves of its right-hand side (residual.py)."""
     return (
@@ -190,7 +190,7 @@ def solve_underflow(constants, trace, block):
     )
 
 
-@compiled_borrowing
+@inlined
 def factored(system, factor):
     """Set the transposed Cholesky factor of a symmetric (b, b) matrix, of which the lower triangle is read.
 
@@ -226,7 +226,7 @@ def factored(system, factor):
     return True
 
 
-@compiled_borrowing
+@inlined
 def solve_errors(constants, factor, sizes, doubt, trace, bound):
     """Add to `bound`, (b,), what a solve may leave of each right-hand side; return what all may share.
 
@@ -234,7 +234,7 @@ def solve_errors(constants, factor, sizes, doubt, trace, bound):
     judge's Cholesky factor of G, transposed, `sizes` bound the computed increment, and `doubt` (f) how far
     the matrices of which the solver's and the judge's factors are exact may be from G.
     """
-    theta = doubt / (constants.factors.modulus - doubt) * OUTWARD
+    theta = doubt / (constants.factors.modulus - doubt) * ROUND_UP
     if not (doubt < constants.factors.modulus and theta <= 0.125):
         return np.inf
     block = sizes.size
@@ -244,4 +244,4 @@ def solve_errors(constants, factor, sizes, doubt, trace, bound):
             reach += abs(factor[column, row]) * sizes[row]
         for row in range(column, block):
             bound[row] += constants.solve * abs(factor[column, row]) * reach
-    return 8.0 * constants.solve * theta * trace * OUTWARD
+    return 8.0 * constants.solve * theta * trace * ROUND_UP

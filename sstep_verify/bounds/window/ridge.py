@@ -85,7 +85,7 @@ from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.declaration import Declaration
 from sstep_verify.quantities import RidgeSteps
 from sstep_verify.rounding.arithmetic import (
-    OUTWARD,
+    ROUND_UP,
     gamma,
     magnitudes,
     norm,
@@ -163,7 +163,7 @@ def ridge_window_errors(
         errors.append(step)
     accumulation_error = solver.accumulation_error()
     total += whole * windows * solver.energy(np.arange(places.size), accumulation_error)
-    return RidgeWindowErrors(float(total * OUTWARD), errors, accumulation_error)
+    return RidgeWindowErrors(float(total * ROUND_UP), errors, accumulation_error)
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
@@ -194,25 +194,25 @@ def ridge_trajectory_bound(
     for begin in range(0, max(ends, default=0), s):
         end = min(begin + s, steps.draws.shape[0])
         for error, times in zip(errors[begin:end].tolist(), most[begin:end].tolist(), strict=True):
-            proven = (growth(times) * proven + error) * OUTWARD
+            proven = (growth(times) * proven + error) * ROUND_UP
         whole, share = whole_growth(most[begin:end]), float(np.sqrt(most[begin:end].max()))
         amplification *= whole
         # A coordinate that is 0 costs no rounding.
         near = float(rounded_up((total + proven) / root)) if total + proven > 0.0 else 0.0
         # `reached` is a sum of float64 increments, each rounded; `moved` is the sum of their sizes.
-        size[places] = (np.abs(reached) + gamma(begin + 2, u64) * moved + near) * OUTWARD
+        size[places] = (np.abs(reached) + gamma(begin + 2, u64) * moved + near) * ROUND_UP
         blocks, increments = steps.draws[begin:end], steps.increments[begin:end]
         rows, drawn = np.unique(blocks, return_inverse=True)
         # An error grows by `whole` at most on its way to a step.
-        changed = (np.abs(increments) + whole * share * near) * OUTWARD
+        changed = (np.abs(increments) + whole * share * near) * ROUND_UP
         window = RidgeSteps(drawn.reshape(blocks.shape), changed)
         terms = None
         if carried is not None:
             carried.restart(size)
             terms = carried.begin(size, blocks.size).at(rows)
-            change = np.bincount(blocks.ravel(), window.increments.ravel(), places.size) * OUTWARD
+            change = np.bincount(blocks.ravel(), window.increments.ravel(), places.size) * ROUND_UP
             counts = np.bincount(blocks.ravel(), minlength=places.size)
-            carried.end(change, counts, (size[places] + change) * OUTWARD)
+            carried.end(change, counts, (size[places] + change) * ROUND_UP)
         local = ridge_window_errors(
             entries.at(rows), places[rows], size, targets, window, penalty, declaration, terms
         ).norm
@@ -222,7 +222,7 @@ def ridge_trajectory_bound(
         np.add.at(reached, blocks, increments)
         np.add.at(moved, blocks, np.abs(increments))
         if end in bounds:
-            bounds[end] = TrajectoryBound(np.array([(total + proven) * OUTWARD]), amplification)
+            bounds[end] = TrajectoryBound(np.array([(total + proven) * ROUND_UP]), amplification)
     return bounds
 
 
@@ -241,7 +241,9 @@ def ridge_component_bound(
     for step in errors.steps:
         state.advance(step)
     # Radii that overflow are infinite or undefined: then nothing is promised per coordinate.
-    return (state.radius + errors.accumulation_error) * OUTWARD if np.isfinite(state.radius).all() else None
+    return (
+        (state.radius + errors.accumulation_error) * ROUND_UP if np.isfinite(state.radius).all() else None
+    )
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -267,7 +269,7 @@ def ridge_panel_bound(
         if step is None:
             return np.full(places.size, np.inf)
         propagation.advance(step)
-    radius = (propagation.radius + local.accumulation_error()) * OUTWARD
+    radius = (propagation.radius + local.accumulation_error()) * ROUND_UP
     return radius if np.isfinite(radius).all() else np.full(places.size, np.inf)
 
 
@@ -293,7 +295,7 @@ class RidgePropagation:
         inverse = np.linalg.inv(system)
         defect = np.abs(np.eye(block) - inverse @ system)
         defect += gamma(block + 1, u) * (np.abs(inverse) @ np.abs(system) + np.eye(block))
-        rho = norm(defect + np.abs(inverse) @ system_errors) * OUTWARD
+        rho = norm(defect + np.abs(inverse) @ system_errors) * ROUND_UP
         spread = rho * step.most / step.modulus if rho < 1.0 else np.inf
         inverse_size = np.abs(inverse) + spread
         coupling = self._values[draws].copy()

@@ -79,7 +79,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
 from sstep_verify.quantities import SvmSteps
 from sstep_verify.rounding.arithmetic import (
-    OUTWARD,
+    ROUND_UP,
     counted,
     largest_normal,
     magnitudes,
@@ -277,9 +277,9 @@ def svm_trajectory_bound(
     reached, bounded, bounds = sizes[places], True, {0: _bound(state, True)}
     for begin in range(0, max(ends, default=0), s):
         part = slice(begin, min(begin + s, length))
-        draws, found = np.ascontiguousarray(steps.draws[part], dtype=np.int64), errors[part] * OUTWARD
+        draws, found = np.ascontiguousarray(steps.draws[part], dtype=np.int64), errors[part] * ROUND_UP
         exact = [step[part] for step in (steps.value, steps.increment, steps.lower, steps.upper)]
-        sizes[places] = (reached + state.radius) * OUTWARD
+        sizes[places] = (reached + state.radius) * ROUND_UP
         if drift is not None:
             drift.restart(sizes)
             terms = drift.begin(sizes, draws.size)
@@ -291,7 +291,7 @@ def svm_trajectory_bound(
                 rows.terms[:, places] = np.maximum(terms.products, rows.terms[:, places])
         bounded = bounded and carry(rows, solver, np.array([*exact, found]), sizes, sizes, draws, state)
         if drift is not None:
-            drift.end(state.moved, state.drawn, (sizes[places] + state.moved) * OUTWARD)
+            drift.end(state.moved, state.drawn, (sizes[places] + state.moved) * ROUND_UP)
         # Of a coordinate drawn more than once the last value holds.
         reached[draws] = np.maximum(
             np.minimum(np.maximum(exact[3], 0.0) + found, dual.upper),
@@ -302,5 +302,5 @@ def svm_trajectory_bound(
 
 
 def _bound(state: State, bounded: bool) -> TrajectoryBound:
-    radius = state.radius * OUTWARD if bounded else np.full(state.radius.size, np.inf)
+    radius = state.radius * ROUND_UP if bounded else np.full(state.radius.size, np.inf)
     return TrajectoryBound(radius, float(state.totals[AMPLIFICATION]), int(state.counts[UNDECIDED]))

@@ -5,7 +5,7 @@ in whose steps they are, and in when errors are put back to nothing because the 
 again: after each window, or never. Steps are exact ones, which an oracle found up to an error of its own,
 or the judge's, which are made here in float64 and err as a solver's do (bounds/screen.py).
 
-Sums are raised by OUTWARD as elsewhere, and by what their products may lose where these underflow.
+Sums are raised by ROUND_UP as elsewhere, and by what their products may lose where these underflow.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.compiled import compiled, compiled_borrowing
-from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
+from sstep_verify.compiled import compiled, inlined
+from sstep_verify.rounding.arithmetic import ROUND_UP, unit_roundoff
 from sstep_verify.rounding.box import finish, finish_flat, shifts, soft
 from sstep_verify.rounding.sums import ADDED, FROZEN, gamma_of
 
@@ -122,18 +122,18 @@ def carry(rows, solver, exact, alpha, sizes, draws, state):
         # Where a was frozen it is stored now: one more local error of each coordinate drawn.
         if solver.form == FROZEN and state.drawn[i] > 0:
             rounding = gamma_of(1, solver.u) * (state.start[i] + state.moved[i] + state.radius[i])
-            _add(solver, state, i, (rounding + _accumulation_error(solver, state, i)) * OUTWARD)
+            _add(solver, state, i, (rounding + _accumulation_error(solver, state, i)) * ROUND_UP)
     return True
 
 
-@compiled_borrowing
+@inlined
 def _accumulation_error(solver, state, i):
     """Error of ``a + sum of increments``, which a frozen value is."""
     size = state.start[i] + state.moved[i]
-    return gamma_of(state.drawn[i] + 2, solver.u) * size * OUTWARD * solver.accumulation
+    return gamma_of(state.drawn[i] + 2, solver.u) * size * ROUND_UP * solver.accumulation
 
 
-@compiled_borrowing
+@inlined
 def _formed(rows, solver, state, i):
     """What a step forms.
 
@@ -156,7 +156,7 @@ def _formed(rows, solver, state, i):
     for other in range(state.radius.size):
         j, radius = state.sample[other], state.radius[other]
         entry_error = rows.judge_error[row, j]
-        size = (abs(rows.values[row, j]) + entry_error + rows.solver_error[row, j]) * OUTWARD
+        size = (abs(rows.values[row, j]) + entry_error + rows.solver_error[row, j]) * ROUND_UP
         spread += size * radius if other != i else 0.0
         inexact += entry_error * radius
         error += size * state.rounded[other]
@@ -169,18 +169,18 @@ def _formed(rows, solver, state, i):
     curvature = entry + solver.shift
     if solver.shift > 0.0:
         entry_error, given = entry_error + solver.float64_subnormal, given + solver.smallest_subnormal
-    size = (abs(entry) + entry_error + given) * OUTWARD + solver.shift
+    size = (abs(entry) + entry_error + given) * ROUND_UP + solver.shift
     off = entry_error + gamma_of(2, max(solver.u, U)) * abs(curvature)
     apart = off + given + gamma_of(3, solver.u) * curvature
     return Formed(
-        product, (judge_terms + constant) * OUTWARD + underflow, judge_error * OUTWARD + underflow,
-        (terms + state.carried_size[i] + constant) * OUTWARD + underflow, error * OUTWARD + underflow,
-        spread * OUTWARD, inexact, curvature, off, entry_error, given, size, curvature - apart,
+        product, (judge_terms + constant) * ROUND_UP + underflow, judge_error * ROUND_UP + underflow,
+        (terms + state.carried_size[i] + constant) * ROUND_UP + underflow, error * ROUND_UP + underflow,
+        spread * ROUND_UP, inexact, curvature, off, entry_error, given, size, curvature - apart,
         curvature + apart,
     )  # fmt: skip
 
 
-@compiled_borrowing
+@inlined
 def _judge_step(rows, solver, state, i, formed):
     """The judge's step, as exact ones are given; any value of the box where the curvature may be 0.
 
@@ -203,7 +203,7 @@ def _judge_step(rows, solver, state, i, formed):
     return value, updated - value, unclipped, unclipped, error
 
 
-@compiled_borrowing
+@inlined
 def _unclipped_error(solver, formed, u, gradient_error, entry_error, quotient, new):
     """Error of a value less a quotient, of sizes `new` and `quotient`; of the entry in the curvature given.
 
@@ -215,16 +215,16 @@ def _unclipped_error(solver, formed, u, gradient_error, entry_error, quotient, n
         return np.inf
     roundings = 2 if solver.box.threshold == 0.0 else 4
     error += gamma_of(roundings, u) * (quotient + new + 2.0 * error)
-    return error * OUTWARD + 32 * solver.float64_subnormal
+    return error * ROUND_UP + 32 * solver.float64_subnormal
 
 
-@compiled_borrowing
+@inlined
 def _local_error(rows, solver, state, i, formed, point):
     """Error of the unclipped new value made in this step; infinite where 1 over the curvature may be."""
     if not formed.lower * solver.limit >= 1.0:
         return np.inf
     u, made, used, count = solver.u, state.counts[MADE], state.counts[USED], state.radius.size
-    spread = formed.spread / formed.lower * OUTWARD
+    spread = formed.spread / formed.lower * ROUND_UP
     # The solver errs from the exact step at its own iterate, which is within the other's error and spread.
     value, _, lower, upper, error = point
     knot = solver.box.threshold / formed.curvature
@@ -250,10 +250,10 @@ def _local_error(rows, solver, state, i, formed, point):
     size = 0.0
     for symbol in range(used):
         size += state.symbols[symbol]
-    return local * OUTWARD + (3 * count + used + 48 + (count + 2) * size) * solver.float64_subnormal
+    return local * ROUND_UP + (3 * count + used + 48 + (count + 2) * size) * solver.float64_subnormal
 
 
-@compiled_borrowing
+@inlined
 def _clipped(rows, solver, state, i, formed, point, local):
     """Clip the new value.
 
@@ -284,7 +284,7 @@ def _clipped(rows, solver, state, i, formed, point, local):
         part = abs(state.coefficients[i, symbol])
         size += part * state.symbols[symbol]
         largest = max(largest, part)
-    apart = (size + local) * OUTWARD
+    apart = (size + local) * ROUND_UP
     low, high = point[2] - apart, point[3] + apart
     if shifts(box, low, high, knot, off):
         state.totals[AMPLIFICATION] = max(state.totals[AMPLIFICATION], largest)
@@ -299,7 +299,7 @@ def _clipped(rows, solver, state, i, formed, point, local):
     return min(apart, width) + off, 0.0, False
 
 
-@compiled_borrowing
+@inlined
 def _settle(rows, solver, state, i, point, clipped):
     """Give coordinate i its new error and note the increment; False where nothing can be promised."""
     value, increment, _, _, _ = point
@@ -309,9 +309,9 @@ def _settle(rows, solver, state, i, point, clipped):
         fresh += solver.accumulations * _accumulation_error(solver, state, i)
     change = abs(increment) + before + 2 * (fresh + size)
     if solver.form == FROZEN:
-        fresh += solver.u * change * OUTWARD
+        fresh += solver.u * change * ROUND_UP
     elif solver.form == ADDED and not at_zero:
-        rounding = gamma_of(2, solver.u) * (abs(value) + before + 2 * change) * OUTWARD
+        rounding = gamma_of(2, solver.u) * (abs(value) + before + 2 * change) * ROUND_UP
         fresh += rounding
         state.rounded[i] += rounding
     if size == 0.0:
@@ -319,16 +319,16 @@ def _settle(rows, solver, state, i, point, clipped):
             state.coefficients[i, symbol] = 0.0
     state.radius[i] = size
     _add(solver, state, i, fresh)
-    moved = (abs(increment) + before + state.radius[i]) * OUTWARD
+    moved = (abs(increment) + before + state.radius[i]) * ROUND_UP
     state.moved[i] += moved
     state.reach[state.sample[i]] += moved * solver.corrections
-    state.totals[WEIGHT] += rows.heights[state.sample[i]] * moved * OUTWARD
+    state.totals[WEIGHT] += rows.heights[state.sample[i]] * moved * ROUND_UP
     state.drawn[i] += 1
     state.counts[MADE] += moved > 0.0
     return fresh < np.inf
 
 
-@compiled_borrowing
+@inlined
 def _add(solver, state, i, fresh):
     """Make a new symbol part of the error of coordinate i."""
     used = state.counts[USED]
@@ -338,4 +338,4 @@ def _add(solver, state, i, fresh):
         state.coefficients[i, used] = 1.0
         state.radius[i] += state.symbols[used]
         state.counts[USED] += 1
-    state.radius[i] *= OUTWARD
+    state.radius[i] *= ROUND_UP

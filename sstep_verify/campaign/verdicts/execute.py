@@ -44,7 +44,7 @@ from sstep_verify.compiled import compile_seconds
 from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS
-from sstep_verify.protocol import Solver, is_foreign
+from sstep_verify.protocol import Solver, is_external
 from sstep_verify.report import case as report
 from sstep_verify.report.results import TooFew
 from sstep_verify.verdict import UNSETTLED, Status, Verdict, Why
@@ -134,7 +134,7 @@ class _Judged:
         checks = checks_of_family(family)
         ids = [check.id for check in checks]
         getattr(solver, "remarks", {}).clear()
-        limit = family.time_limit if is_foreign(family.solver) else 0.0
+        limit = family.time_limit if is_external(family.solver) else 0.0
         tape, told = self._tape()
         options = (family.tolerance, limit, self.crashed, tape)
         made = make_runs(case, checks, self.solvers, reference, *options)

@@ -30,7 +30,7 @@ from sstep_verify.problems import Kernel
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.protocol import ForeignSolver, Solver, is_foreign, is_program
+from sstep_verify.protocol import ExternalSolver, Solver, is_external, is_program
 from sstep_verify.solver.settings import Options
 from sstep_verify.trajectory import STOPS
 
@@ -104,7 +104,7 @@ class Family(FamilyTable):
     def label(self) -> str:
         """What sets the family's runs apart from those of the default solver; empty for it."""
         solver = "" if self.solver == "production" else f"{self.solver}-{self.precision}"
-        solver = self.solver if is_foreign(self.solver) else solver
+        solver = self.solver if is_external(self.solver) else solver
         solver = Path(self.solver).stem if self.is_program or self.given else solver
         several = self.ranks > 1
         parts = (
@@ -164,7 +164,7 @@ class Family(FamilyTable):
         if isinstance(self.given, ProgramFile):
             return {"": program_solver(self.given, self.ranks, f"program {self.solver!r}")}
         if self.given is not None:
-            return {"": ForeignSolver(self.given)}
+            return {"": ExternalSolver(self.given)}
         return make_solvers(self)
 
 
@@ -218,7 +218,7 @@ def expand(definition: Definition, only: str = "") -> list[Unit]:
             tuple(same),
             data=(same[0].data,),
             ranks=same[0].family.ranks,
-            foreign=is_foreign(same[0].family.solver) and same[0].family.recorded is None,
+            external=is_external(same[0].family.solver) and same[0].family.recorded is None,
         )
         for same in groups.values()
     ]

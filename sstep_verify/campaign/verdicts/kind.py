@@ -29,7 +29,7 @@ from sstep_verify.power import power_statement
 from sstep_verify.problems.data.datasets import DataSet, told_of
 from sstep_verify.problems.data.embedded import REGRESSION, SHAPES, Size, is_edges, size_in
 from sstep_verify.problems.transforms import require_usable
-from sstep_verify.protocol import is_foreign, is_program
+from sstep_verify.protocol import is_external, is_program
 from sstep_verify.report.case import Case
 from sstep_verify.report.expected import Expected
 from sstep_verify.report.results import MULTIPLES, TOO_FEW
@@ -309,7 +309,7 @@ def _code(units: list[Unit]) -> dict[str, str]:
                 repr(solver.described).encode()
             ).hexdigest()
             found |= {f"program {name}": sha for name, sha in digests(program).items()}
-        elif is_foreign(family.solver) and family.given is None:
+        elif is_external(family.solver) and family.given is None:
             found[f"code of {family.solver}"] = digest_of_code(family.solver)
     return found
 

@@ -14,7 +14,7 @@ from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.campaign.cases import POSITIVE, Count, Range, Whole
 from sstep_verify.checks.shared.case import told_by
 from sstep_verify.errors import InputError, RefusedError, closest
-from sstep_verify.protocol import Declaration, Observer, RunRequest, Solver, is_foreign, is_program
+from sstep_verify.protocol import Declaration, Observer, RunRequest, Solver, is_external, is_program
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver.settings import Options
 from sstep_verify.trajectory import Trajectory
@@ -90,7 +90,7 @@ def make_solvers(asked: SolverTable) -> dict[str, Solver]:
     `checks.determinism`. InputError if the name is unknown or options do not go together.
     """
     name, ranks, interval = asked.solver, asked.ranks, asked.interval
-    if is_foreign(name) or is_program(name):
+    if is_external(name) or is_program(name):
         own = ("precision", "update", "keep_gram", "rbf", *EXCHANGE, "separate_timers", "interval")
         if asked.options(*own) != SolverTable().options(*own):
             raise InputError(

@@ -26,7 +26,7 @@ from sstep_verify.problems.transforms import (
 )
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import TYPES
-from sstep_verify.verdict import Status, Term, Why
+from sstep_verify.verdict import Sensitivity, Status, Why
 
 POWERS = (32, 16, 8, 4, 2, 1)
 """Powers of two tried, the largest first: a large one brings absolute constants to light."""
@@ -55,7 +55,7 @@ def original_request(case: Case, s: int) -> RunRequest:
     return RunRequest(case.problem, case.stream, s, length, record=tuple(sorted(ends)))
 
 
-def seen_first(terms: list[Term]) -> tuple[Term, ...]:
+def seen_first(terms: list[Sensitivity]) -> tuple[Sensitivity, ...]:
     """The terms, those that could have shown a defect before the others."""
     return tuple(sorted(terms, key=lambda term: term.status is Status.VACUOUS))
 

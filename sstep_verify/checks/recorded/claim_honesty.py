@@ -29,8 +29,8 @@ from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
 from sstep_verify.checks.recorded.ratios import Interval, limited, of_limit, of_ratio, relative
 from sstep_verify.checks.shared.case import Case, Check, plain_run
+from sstep_verify.checks.shared.comparison import Comparison, decisive, executed, unknown
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
-from sstep_verify.checks.shared.finding import Finding, decisive, executed, unknown
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import most_visible, planted_term
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
@@ -73,36 +73,38 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     start = _True(case, trajectory.alphas[0], balls, 0, predicted)
     at = {name: _True(case, vector, balls, k + 1) for k, (name, vector) in enumerate(passed.items())}
     names: list[str] = []
-    findings, effects = [], []
+    comparisons, effects = [], []
     for name, claim in trajectory.claims.items():
         if name == ITERATIONS:
             length = float(trajectory.length)
-            finding = _finding(name, claim, Evaluated(length, 0.0, 0.0), (length, length))
+            comparison = _comparison(name, claim, Evaluated(length, 0.0, 0.0), (length, length))
         elif name in at and at[name].floats:
-            finding = at[name].decided(partial(of_ratio, case, claim, at[name].floats, item=name))
+            comparison = at[name].decided(partial(of_ratio, case, claim, at[name].floats, item=name))
         elif (value := limited(name)) in (*true.floats, "relative"):
-            finding = true.decided(partial(_of_limit, case, name, value, claim))
-            if not finding.decided:
+            comparison = true.decided(partial(_of_limit, case, name, value, claim))
+            if not comparison.decided:
                 continue  # Nothing is nearer to 0 than a limit may be.
         else:
-            finding = _finding(name, claim, true.floats.get(name), true.roughly(name))
+            comparison = _comparison(name, claim, true.floats.get(name), true.roughly(name))
             # Nothing is decided, or the ratio would be that of the enclosure's width, not of the claim.
-            undecided = finding.status is Status.INCONCLUSIVE
-            if name in true.floats and (undecided or finding.upper - finding.lower > finding.bound / 2):
-                finding = _finding(name, claim, true.floats[name], true.exactly(name))
-            effects.append((true.change(start, name), finding.bound))
+            undecided = comparison.status is Status.INCONCLUSIVE
+            if name in true.floats and (
+                undecided or comparison.upper - comparison.lower > comparison.bound / 2
+            ):
+                comparison = _comparison(name, claim, true.floats[name], true.exactly(name))
+            effects.append((true.change(start, name), comparison.bound))
         names.append(name)
-        findings.append(finding)
+        comparisons.append(comparison)
     if (reached := _reached(case, trajectory, true)) is not None:
         names.append(CONVERGENCE)
-        findings.append(reached)
+        comparisons.append(reached)
     effect, bound = most_visible(effects, (math.inf, 0.0))
-    counts = len(findings), executed(findings)
+    counts = len(comparisons), executed(comparisons)
     yield verdict_from(
         ID,
         case,
         s,
-        *findings,
+        *comparisons,
         units="absolute",
         bound_origin="bounds/optimum/reported",
         terms=(planted_term("value of an earlier alpha", effect, bound, *counts, Why.WITHIN_BOUND),),
@@ -110,26 +112,28 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
             "claims": [
                 {
                     "claim": name,
-                    "lower": finding.lower,
-                    "upper": finding.upper,
-                    "bound": finding.bound,
+                    "lower": comparison.lower,
+                    "upper": comparison.upper,
+                    "bound": comparison.bound,
                 }
-                for name, finding in zip(names, findings, strict=True)
+                for name, comparison in zip(names, comparisons, strict=True)
             ]
         },
-        coverage=Coverage("claim", executed(findings), len(findings)),
-        **_explained(case, trajectory, dict(zip(names, findings, strict=True))),
+        coverage=Coverage("claim", executed(comparisons), len(comparisons)),
+        **_explained(case, trajectory, dict(zip(names, comparisons, strict=True))),
     )
 
 
-def _explained(case: Case, trajectory: Trajectory, findings: Mapping[str, Finding]) -> dict[str, Any]:
+def _explained(case: Case, trajectory: Trajectory, comparisons: Mapping[str, Comparison]) -> dict[str, Any]:
     """What the claim that decides a FAIL is a sign of, and the other alpha of which the values are.
 
     The formula of the gap is no sign where the wrong values are those of another alpha, or the gap is the
     difference of the objectives that are reported, one of which is wrong.
     """
-    decided = decisive([*findings.values()]).place
-    wrong = {name: finding for name, finding in findings.items() if finding.status is Status.FAIL}
+    decided = decisive([*comparisons.values()]).place
+    wrong = {
+        name: comparison for name, comparison in comparisons.items() if comparison.status is Status.FAIL
+    }
     if not wrong or decided is None:
         return {}
     if decided.item in (ITERATIONS, CONVERGENCE):
@@ -152,7 +156,7 @@ def _is_difference(claims: Mapping[str, Claim]) -> bool:
         return bool(abs(primal.value - dual.value - gap.value) <= rounding)
 
 
-def _iteration_of(case: Case, trajectory: Trajectory, wrong: Mapping[str, Finding]) -> int | None:
+def _iteration_of(case: Case, trajectory: Trajectory, wrong: Mapping[str, Comparison]) -> int | None:
     """The iteration of another recorded alpha whose values the wrong ones are; None if there is none.
 
     Each is within its bound of the value there as far as that is known, and nearer to it than to the last.
@@ -162,7 +166,7 @@ def _iteration_of(case: Case, trajectory: Trajectory, wrong: Mapping[str, Findin
         known = _evaluated(case, trajectory.alphas[place], PREDICTION.format(0) in trajectory.claims)
         if not known.keys() >= claims.keys():
             continue
-        there = {name: _finding_of(name, claim, known[name]) for name, claim in claims.items()}
+        there = {name: _comparison_of(name, claim, known[name]) for name, claim in claims.items()}
         if all(
             one.status is not Status.FAIL and one.upper < wrong[name].lower for name, one in there.items()
         ):
@@ -170,9 +174,9 @@ def _iteration_of(case: Case, trajectory: Trajectory, wrong: Mapping[str, Findin
     return None
 
 
-def _finding_of(name: str, claim: Claim, known: Evaluated) -> Finding:
-    """The finding by a value in float64."""
-    return _finding(name, claim, known, (known.lower, known.upper))
+def _comparison_of(name: str, claim: Claim, known: Evaluated) -> Comparison:
+    """The comparison by a value in float64."""
+    return _comparison(name, claim, known, (known.lower, known.upper))
 
 
 class _Balls:
@@ -207,7 +211,7 @@ class _True:
             return self.roughly(name)
         return self._balls.values[self._place][name]
 
-    def decided(self, compare: Callable[[Callable[[str], Interval]], Finding]) -> Finding:
+    def decided(self, compare: Callable[[Callable[[str], Interval]], Comparison]) -> Comparison:
         """A comparison by the enclosures in float64, or in balls where these are too wide to decide it."""
         found = compare(self.roughly)
         return found if found.decided else compare(self.exactly)
@@ -220,7 +224,7 @@ class _True:
         return max(abs(end.value - begin.value) - end.judge_error - begin.judge_error, 0.0)
 
 
-def _reached(case: Case, trajectory: Trajectory, true: _True) -> Finding | None:
+def _reached(case: Case, trajectory: Trajectory, true: _True) -> Comparison | None:
     """Whether a run that says so reached the tolerance it was told; None where it says no such thing.
 
     None, too, where float64 cannot tell, and there are too many samples for balls.
@@ -232,17 +236,17 @@ def _reached(case: Case, trajectory: Trajectory, true: _True) -> Finding | None:
     return found if found.decided or case.problem.samples <= MOST_SAMPLES else None
 
 
-def _of_tolerance(case: Case, enclosed: Callable[[str], Interval]) -> Finding:
+def _of_tolerance(case: Case, enclosed: Callable[[str], Interval]) -> Comparison:
     """The relative gap (K-RR: the residual) and what the run was told to reach, by enclosures of values."""
     place = Place(item=CONVERGENCE)
     if not case.problem.is_svm:
-        return Finding(*enclosed("residual"), case.claims["residual"], place=place)
-    return Finding(*relative(case.problem, enclosed), case.claims["tolerance"], place=place)
+        return Comparison(*enclosed("residual"), case.claims["residual"], place=place)
+    return Comparison(*relative(case.problem, enclosed), case.claims["tolerance"], place=place)
 
 
 def _of_limit(
     case: Case, name: str, value: str, claim: Claim, enclosed: Callable[[str], Interval]
-) -> Finding:
+) -> Comparison:
     """A limit of a value, or of the relative one."""
     return of_limit(
         name, claim, relative(case.problem, enclosed) if value == "relative" else enclosed(value)
@@ -265,7 +269,7 @@ def _evaluated(case: Case, vector: np.ndarray, predicted: bool) -> dict[str, Eva
     return known
 
 
-def _finding(name: str, claim: Claim, known: Evaluated | None, true: tuple[float, float]) -> Finding:
+def _comparison(name: str, claim: Claim, known: Evaluated | None, true: tuple[float, float]) -> Comparison:
     """Enclosure of the distance between what is reported and what is true."""
     if known is None:
         return unknown(why=Why.UNKNOWN_CLAIM, place=Place(found=claim.value, item=name))
@@ -275,11 +279,11 @@ def _finding(name: str, claim: Claim, known: Evaluated | None, true: tuple[float
     expected = middle if math.isfinite(middle) else None
     place = Place(found=claim.value, expected=expected, item=name)
     if not math.isfinite(claim.value):
-        return Finding(math.inf if bound < math.inf else 0.0, math.inf, bound, place=place)
+        return Comparison(math.inf if bound < math.inf else 0.0, math.inf, bound, place=place)
     # A difference is rounded by at most half an ulp, and the factor moves it by at least a whole one.
     lower = max(low - claim.value, claim.value - high, 0.0) * (1 - 2.0**-52)
     upper = max(high - claim.value, claim.value - low) * (1 + 2.0**-52)
-    return Finding(lower, upper, bound, place=place)
+    return Comparison(lower, upper, bound, place=place)
 
 
 def runs(case: Case) -> dict[str, RunRequest]:

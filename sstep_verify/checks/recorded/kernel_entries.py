@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check
+from sstep_verify.checks.shared.comparison import Comparison, decisive, unknown, worst_entry, wrong
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
-from sstep_verify.checks.shared.finding import Finding, decisive, unknown, worst_entry, wrong
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.checks.window_replay import replayable
@@ -29,10 +29,10 @@ from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.problems import RBFKernel
 from sstep_verify.protocol import RunRequest
 from sstep_verify.recurrence.mutation import NONE
-from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import SEEN, Coverage, Place, Status, Term, Verdict, Why
+from sstep_verify.verdict import DETECTION_FACTOR, Coverage, Place, Sensitivity, Status, Verdict, Why
 
 if TYPE_CHECKING:
     from sstep_verify.diagnosis.candidates import Candidate
@@ -63,13 +63,13 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     """Compare exposed panels with the oracle's exact kernel values; INCONCLUSIVE where there are none."""
     panels = sorted((begin, panel) for begin, panel in trajectory.panels.items() if panel.entries.size)
     judged = [PanelRows(case, begin, panel, oracle) for begin, panel in panels]
-    findings = [finding for rows in judged for finding in rows.findings()]
+    comparisons = [comparison for rows in judged for comparison in rows.comparisons()]
     lacking = _lacking(case, trajectory)
     if lacking is not None:
-        findings.append(lacking)
-    if not findings:
-        findings = [unknown(why=Why.NOT_RECORDED)]
-    fails = decisive(findings).status is Status.FAIL
+        comparisons.append(lacking)
+    if not comparisons:
+        comparisons = [unknown(why=Why.NOT_RECORDED)]
+    fails = decisive(comparisons).status is Status.FAIL
     found = _diagnosis(case, judged) if fails and lacking is None else None
     defects = found.defects if found else ()
     executed = sum(rows.compared for rows in judged)
@@ -78,7 +78,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         ID,
         case,
         s,
-        *findings,
+        *comparisons,
         units="absolute",
         planned=planned,
         executed=executed,
@@ -92,7 +92,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     )
 
 
-def _lacking(case: Case, trajectory: Trajectory) -> Finding | None:
+def _lacking(case: Case, trajectory: Trajectory) -> Comparison | None:
     """The first window whose panel has no row of a coordinate that it draws; None if there is none."""
     for begin, panel in sorted(trajectory.panels.items()):
         end = min(begin + trajectory.s, trajectory.length)
@@ -106,7 +106,7 @@ def _lacking(case: Case, trajectory: Trajectory) -> Finding | None:
 
 def _terms(
     case: Case, oracle: Oracle, judged: list[PanelRows], planned: int, executed: int
-) -> tuple[Term, ...]:
+) -> tuple[Sensitivity, ...]:
     """Per planted defect, the entry of the compared rows in which it would show most.
 
     A defect that no entry would show comes first, so that the verdict is VACUOUS; last comes one that is no
@@ -120,7 +120,7 @@ def _terms(
     placed = []
     for name, ratio in best.items():
         why, order = Why.WITHIN_BOUND, 1
-        if not ratio > SEEN:
+        if not ratio > DETECTION_FACTOR:
             idle = not differs(case.problem, name, compared, oracle)
             why, order = (Why.NO_EFFECT, 2) if idle else (why, 0)
         placed.append((order, planted_term(name, ratio, 1.0, planned, executed, why)))
@@ -165,8 +165,10 @@ class PanelRows:
         self._all = entries = entries.among(self.among)
         with np.errstate(invalid="ignore", divide="ignore"):
             distance = np.abs(panel.entries[self._in_float64] - entries.values).astype(np.float64)
-            # The difference is rounded once, relatively by u < OUTWARD - 1.
-            self._lower = np.nan_to_num(distance / OUTWARD - entries.judge_error, nan=np.inf, posinf=np.inf)
+            # The difference is rounded once, relatively by u < ROUND_UP - 1.
+            self._lower = np.nan_to_num(
+                distance / ROUND_UP - entries.judge_error, nan=np.inf, posinf=np.inf
+            )
             score = np.nan_to_num(distance / entries.solver_error, nan=0.0, posinf=np.inf)
         worst = int(self._in_float64[int(np.argmax(score.max(axis=1)))])
         self.rows = np.unique([worst, largest, *chosen[:SAMPLED]])
@@ -189,16 +191,16 @@ class PanelRows:
         """Entries compared with balls."""
         return int(self.used.size)
 
-    def findings(self) -> list[Finding]:
+    def comparisons(self) -> list[Comparison]:
         """The worst entry of every row in balls, and of those in float64 where that already decides."""
-        findings = [self._finding(row) for row in range(self.rows.size)]
+        comparisons = [self._comparison(row) for row in range(self.rows.size)]
         worst = int(np.argmax(self._lower - self._all.solver_error))
         lower, bound = float(self._lower.flat[worst]), float(self._all.solver_error.flat[worst])
         if lower > bound:
             row, column = divmod(worst, self.among.size)
             place = self._place(int(self._in_float64[row]), column)
-            findings.append(Finding(lower, lower, bound, place=place))
-        return findings
+            comparisons.append(Comparison(lower, lower, bound, place=place))
+        return comparisons
 
     @cached_property
     def measured(self) -> np.ndarray:
@@ -213,7 +215,7 @@ class PanelRows:
                 measured[:, row, column] = magnitude_interval(error)
         return measured
 
-    def _finding(self, row: int) -> Finding:
+    def _comparison(self, row: int) -> Comparison:
         column, worst = worst_entry(self.measured[:, row], self.entries.solver_error[row])
         return replace(worst, place=self._place(int(self.rows[row]), column))
 

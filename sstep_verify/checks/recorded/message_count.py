@@ -28,8 +28,8 @@ import numpy as np
 
 from sstep_verify.checks.determinism import AS_USED, again_key, made_again
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
+from sstep_verify.checks.shared.comparison import Comparison, wrong
 from sstep_verify.checks.shared.every_s import runs_of_every_s
-from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.costs import messages
@@ -56,7 +56,7 @@ from sstep_verify.trajectory import (
     Trajectory,
     Witnessed,
 )
-from sstep_verify.verdict import COUNTED_WINDOWS, Note, NoteKind, Place, Term, Verdict, Why
+from sstep_verify.verdict import COUNTED_WINDOWS, Note, NoteKind, Place, Sensitivity, Verdict, Why
 
 ID = "message-count"
 
@@ -114,17 +114,17 @@ def _judge(
         due, made = ("collectives",), [_beyond(whole, half, windows)]
     best, own, _ = made[0]
     every = [count for _, _, counts in made for count in counts]
-    findings = [count.finding for count in every]
+    comparisons = [count.comparison for count in every]
     missing = [name for name in due if name not in own or name not in best]
     if missing:
         uncounted = Place(item=", ".join(missing))
-        findings.append(Finding(0.0, math.inf, 0.0, why=Why.NOT_RECORDED, place=uncounted))
+        comparisons.append(Comparison(0.0, math.inf, 0.0, why=Why.NOT_RECORDED, place=uncounted))
     traffic = whole.seen.traffic if whole.seen else {}
     yield verdict_from(
         ID,
         case,
         s,
-        *findings,
+        *comparisons,
         units="messages or words",
         planned=len(every) + len(missing),
         executed=len(every),
@@ -138,15 +138,15 @@ def _judge(
             BROADCASTS: own.get(BROADCASTS, 0),
             "arithmetic_kinds": whole.seen.arithmetic_kinds if whole.seen else 0,
         },
-        signs=[count.sign for count in every if count.finding.lower][:1],
+        signs=[count.sign for count in every if count.comparison.lower][:1],
         notes=() if traffic else (Note(NoteKind.OWN_WORD),),
     )
 
 
 class _Count(NamedTuple):
-    """One count that is compared: the finding, and the counted quantity of the specification."""
+    """One count that is compared: the comparison, and the counted quantity of the specification."""
 
-    finding: Finding
+    comparison: Comparison
     sign: str
 
 
@@ -260,7 +260,7 @@ def _norms(case: Case) -> bool:
     return bool(kernel.of_distance) and case.formulas.rbf == "norm-expansion"
 
 
-def _terms(case: Case, s: int, more: int, whole: Trajectory, known: set[str]) -> tuple[Term, ...]:
+def _terms(case: Case, s: int, more: int, whole: Trajectory, known: set[str]) -> tuple[Sensitivity, ...]:
     """What communicating as the classical method does, or once per draw, would have added.
 
     `more` are the steps beyond one a window. Either shows in one count, if that is among those `known`.
@@ -275,7 +275,7 @@ def _terms(case: Case, s: int, more: int, whole: Trajectory, known: set[str]) ->
     return often, _counted("columns sent as often as drawn", repeated, "words" in known)
 
 
-def _counted(name: str, more: int, known: bool) -> Term:
+def _counted(name: str, more: int, known: bool) -> Sensitivity:
     """The term of a defect that adds so much to one count."""
     return planted_term(
         name, more * known, 0.0, 1, int(known), Why.NO_EFFECT if known else Why.NOT_RECORDED

@@ -14,15 +14,15 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_run
+from sstep_verify.checks.shared.comparison import Comparison, wrong
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
-from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Coverage, Place, Term, Verdict, Why
+from sstep_verify.verdict import Coverage, Place, Sensitivity, Verdict, Why
 
 ID = "rank-coherence"
 
@@ -51,8 +51,8 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     ranks = case.formulas.ranks
     known = [k for k in trajectory.iterations.tolist() if k in trajectory.fingerprints]
     planned = int(trajectory.iterations.size) if case.formulas.level >= 3 else len(known)
-    findings = [_compare(ranks, trajectory, iteration) for iteration in known]
-    terms, collectives = list[Term](), 0
+    comparisons = [_compare(ranks, trajectory, iteration) for iteration in known]
+    terms, collectives = list[Sensitivity](), 0
     if planned:  # A rank that made no updates would add its first a to those that are compared.
         distinct = len({fingerprint(a) for a in (trajectory.alphas[0], *map(trajectory.at, known))}) - 1
         counts = planned, len(known)
@@ -60,17 +60,17 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         terms.append(planted_term("a rank that goes its own way", *shown))
     if (received := trajectory.received) is not None:
         collectives, distinct = received.shape[1], len(np.unique(received[0])) - 1
-        findings.append(_received(received))
+        comparisons.append(_received(received))
         counts = collectives, collectives
         shown = distinct, 0.0, *counts, Why.NO_EFFECT, distinct
         terms.append(planted_term("a rank that receives others", *shown))
-    if not findings:
-        findings = [Finding(0.0, float(ranks), 0.0, why=Why.NOT_RECORDED)]
+    if not comparisons:
+        comparisons = [Comparison(0.0, float(ranks), 0.0, why=Why.NOT_RECORDED)]
     yield verdict_from(
         ID,
         case,
         s,
-        *findings,
+        *comparisons,
         units="ranks",
         planned=planned + collectives,
         executed=len(known) + collectives,
@@ -80,7 +80,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     )
 
 
-def _received(received: np.ndarray) -> Finding:
+def _received(received: np.ndarray) -> Comparison:
     """Ranks that received other bits than rank 0 in the first collective where any did."""
     differ = received != received[0]
     if not differ.any():
@@ -94,7 +94,7 @@ def _named(ranks: list[int]) -> str:
     return f"ranks {', '.join(map(str, ranks))}" if ranks else ""
 
 
-def _compare(ranks: int, trajectory: Trajectory, iteration: int) -> Finding:
+def _compare(ranks: int, trajectory: Trajectory, iteration: int) -> Comparison:
     digests = trajectory.fingerprints[iteration]
     if len(digests) != ranks:
         place = Place(0, iteration, found=len(digests), expected=ranks, item="number of ranks")

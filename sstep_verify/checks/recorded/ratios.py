@@ -10,9 +10,9 @@ import numpy as np
 from sstep_verify.bounds.optimum.reported import relative_error
 from sstep_verify.bounds.optimum.svm import Evaluated
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.comparison import Comparison
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, norm, unit_roundoff
 from sstep_verify.trajectory import AT_LEAST, AT_MOST, Claim
 from sstep_verify.verdict import Place
 
@@ -45,12 +45,12 @@ def _whole(problem: Problem, enclosed: Enclosed) -> Interval:
 
 
 def _error_of_norm(problem: Problem, precision: str) -> float:
-    return gamma(problem.samples + 8, unit_roundoff(precision)) * norm(problem.targets) * OUTWARD
+    return gamma(problem.samples + 8, unit_roundoff(precision)) * norm(problem.targets) * ROUND_UP
 
 
 def of_ratio(
     case: Case, claim: Claim, floats: dict[str, Evaluated], enclosed: Enclosed, item: str
-) -> Finding:
+) -> Comparison:
     """Compare a relative value with the exact one, in units of what is told relative to something.
 
     It is infinite only where what it is relative to may be computed as no more than 0.
@@ -62,9 +62,9 @@ def of_ratio(
     if not math.isfinite(ratio):
         lawful = ratio == math.inf and not whole[0] > error
         return (
-            Finding(0.0, 0.0, 0.0, place=Place(item=item))
+            Comparison(0.0, 0.0, 0.0, place=Place(item=item))
             if lawful
-            else Finding(math.inf, math.inf, 0.0, place=place)
+            else Comparison(math.inf, math.inf, 0.0, place=place)
         )
     largest = max(map(abs, whole))
     bound = relative_error(ratio, largest, floats[part_of(problem)].solver_error, error, precision)
@@ -76,7 +76,7 @@ def of_ratio(
     upper = max(ends[1] - part[0], part[1] - ends[0]) + slack
     if math.isnan(lower + upper):
         lower, upper = 0.0, math.inf
-    return Finding(lower, upper, bound, place=place)
+    return Comparison(lower, upper, bound, place=place)
 
 
 def limited(name: str) -> str:
@@ -87,13 +87,13 @@ def limited(name: str) -> str:
     return ""
 
 
-def of_limit(name: str, claim: Claim, true: Interval) -> Finding:
+def of_limit(name: str, claim: Claim, true: Interval) -> Comparison:
     """Compare a limit with the exact value, which is enclosed: how far that is beyond."""
     sign = 1.0 if name.endswith(AT_MOST) else -1.0
     low, high = sorted((sign * true[0], sign * true[1]))
     limit, place = sign * claim.value, Place(found=claim.value, item=name)
     if math.isnan(limit):
-        return Finding(math.inf, math.inf, 0.0, place=place)
+        return Comparison(math.inf, math.inf, 0.0, place=place)
     with np.errstate(invalid="ignore"):
         lower, upper = max(low - limit, 0.0) * LESS, max(high - limit, 0.0) * MORE
-    return Finding(lower, upper, claim.rounding, place=place)
+    return Comparison(lower, upper, claim.rounding, place=place)

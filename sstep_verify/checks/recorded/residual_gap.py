@@ -16,8 +16,8 @@ import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
+from sstep_verify.checks.shared.comparison import Comparison, unknown, worst_entry, wrong
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
-from sstep_verify.checks.shared.finding import Finding, unknown, worst_entry, wrong
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.overflow import finite_promised
 from sstep_verify.checks.shared.terms import most_visible, planted_term
@@ -67,20 +67,20 @@ def _judge(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Traject
         If the problem has no weights.
     """
     bound, plain = DriftBound(case.problem, case.formulas), sparse(plain)
-    findings, effects = _segments(case, short, bound, oracle)
+    comparisons, effects = _segments(case, short, bound, oracle)
     others, further = _segments(case, plain, bound, oracle)
     # Over long segments of the plain run nothing may be promised; what is known of the others stands.
-    findings += [finding for finding in others if finding.bound < np.inf]
+    comparisons += [comparison for comparison in others if comparison.bound < np.inf]
     effect, allowed = most_visible([*effects, *further], (0.0, 0.0))
     why = Why.WITHIN_BOUND if effect else Why.NO_EFFECT
     planned = int(short.iterations.size + plain.iterations.size)
-    bounded = sum(finding.bound < np.inf for finding in findings)
+    bounded = sum(comparison.bound < np.inf for comparison in comparisons)
     shown = effect, allowed if effect else 0.0
     yield verdict_from(
         ID,
         case,
         s,
-        *findings,
+        *comparisons,
         units="absolute, largest entry",
         planned=planned,
         executed=bounded,
@@ -88,8 +88,8 @@ def _judge(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Traject
         terms=(planted_term("an update left out", *shown, planned, bounded, why),),
         evidence={
             "drift": [
-                {"lower": finding.lower, "upper": finding.upper, "bound": finding.bound}
-                for finding in findings
+                {"lower": comparison.lower, "upper": comparison.upper, "bound": comparison.bound}
+                for comparison in comparisons
             ],
         },
         coverage=Coverage("recorded vector", bounded, planned),
@@ -98,7 +98,7 @@ def _judge(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Traject
 
 def _segments(
     case: Case, trajectory: Trajectory, bound: DriftBound, oracle: Oracle
-) -> tuple[list[Finding], list[tuple[float, float]]]:
+) -> tuple[list[Comparison], list[tuple[float, float]]]:
     """Findings at recorded iterations; for each segment the effect of an update left out, and its bound."""
     planned = int(trajectory.iterations.size)
     recorded = trajectory.weights
@@ -109,7 +109,7 @@ def _segments(
             return [wrong(place=Place(item="weights", found=float("nan")))], []
         return [unknown(why=Why.OVERFLOW)], []
     drifts = oracle.drift(case.problem, list(trajectory.alphas), list(recorded))
-    findings = [_finding(trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
+    comparisons = [_comparison(trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
     effects = []
     alphas, ends = trajectory.alphas, (trajectory.start + trajectory.iterations).tolist()
     for place in range(1, planned):
@@ -117,16 +117,16 @@ def _segments(
         draws = case.stream.blocks(ends[before], ends[place])
         segment = Segment(_float(alphas[before]), _float(recorded[before]), drifts[before][1], draws)
         limit = bound.after(segment)
-        findings.append(_finding(trajectory, place, drifts[place], limit))
+        comparisons.append(_comparison(trajectory, place, drifts[place], limit))
         effects.append(bound.skipped(segment, _float(alphas[place]), limit))
-    return findings, effects
+    return comparisons, effects
 
 
 def _float(vector: np.ndarray) -> np.ndarray:
     return np.asarray(vector, dtype=np.float64)
 
 
-def _finding(trajectory: Trajectory, place: int, drift, limit: np.ndarray) -> Finding:
+def _comparison(trajectory: Trajectory, place: int, drift, limit: np.ndarray) -> Comparison:
     """The entry of w that is worst, at one recorded iteration."""
     entry, worst = worst_entry(drift, limit)
     iteration = int(trajectory.iterations[place])

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, run_key
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.comparison import Comparison
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.signs import hints_of_signs
 from sstep_verify.protocol import RunRequest
@@ -75,32 +75,37 @@ def continued_request(
 
 
 def joined(
-    verdict: Verdict, case: Case, plain: Trajectory, continued: Trajectory, finding: Finding, origin: str
+    verdict: Verdict,
+    case: Case,
+    plain: Trajectory,
+    continued: Trajectory,
+    comparison: Comparison,
+    origin: str,
 ) -> Verdict:
-    """The verdict on a plain run, joined with the finding on the run that was continued from it.
+    """The verdict on a plain run, joined with the comparison on the run that was continued from it.
 
     What is wrong with the plain run is told first; where nothing is, the continued run decides. Of two that
-    pass the larger ratio is that of the verdict. `origin` is where the finding's bound comes from.
+    pass the larger ratio is that of the verdict. `origin` is where the comparison's bound comes from.
     """
     begin = continued.start - plain.start
-    if finding.decided and verdict.coverage is not None:
+    if comparison.decided and verdict.coverage is not None:
         unit = verdict.coverage.unit
         made = float(begin), 1.0 if unit == "window" else float(continued.length), unit
         verdict = replace(verdict, notes=(*verdict.notes, Note(NoteKind.CONTINUED, made)))
     evidence = verdict.evidence | {
-        EVIDENCE: {"from": begin, "steps": continued.length, **finding.comparison()}
+        EVIDENCE: {"from": begin, "steps": continued.length, **comparison.numbers()}
     }
-    if verdict.status is Status.FAIL or finding.status not in (Status.FAIL, Status.INCONCLUSIVE):
-        passed = verdict.status is finding.status is Status.PASS
-        if not passed or finding.ratio <= verdict.ratio:
+    if verdict.status is Status.FAIL or comparison.status not in (Status.FAIL, Status.INCONCLUSIVE):
+        passed = verdict.status is comparison.status is Status.PASS
+        if not passed or comparison.ratio <= verdict.ratio:
             return replace(verdict, evidence=evidence)
-    place = finding.place or Place(finding.window.begin, finding.window.end)
-    if finding.status is Status.PASS:
+    place = comparison.place or Place(comparison.window.begin, comparison.window.end)
+    if comparison.status is Status.PASS:
         return replace(
             verdict,
-            ratio=finding.ratio,
-            measured=finding.measured,
-            bound=finding.bound,
+            ratio=comparison.ratio,
+            measured=comparison.measured,
+            bound=comparison.bound,
             bound_origin=origin,
             place=replace(place, run=continued_key(verdict.s)),
             evidence=evidence,
@@ -109,7 +114,7 @@ def joined(
         verdict.check,
         case,
         verdict.s,
-        replace(finding, place=None),  # no step of the plain run
+        replace(comparison, place=None),  # no step of the plain run
         place=replace(place, run=continued_key(verdict.s)),
         units=verdict.units,
         bound_origin=origin,
@@ -118,7 +123,7 @@ def joined(
         terms=verdict.terms,
         evidence=evidence,
         signs=(CONTINUED,),
-        hints=(*finding.hints, *hints_of_signs(finding.signs)),
+        hints=(*comparison.hints, *hints_of_signs(comparison.signs)),
         coverage=verdict.coverage,
         notes=verdict.notes,
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from sstep_verify.bounds.optimum.svm import SvmValues
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory
 
 ALONE = "judged_by_final_vector_only"
@@ -45,8 +45,8 @@ def relative_to(value: tuple[float, float], whole: tuple[float, float]) -> tuple
         return 0.0, 0.0
     if value[0] > 0.0 and whole[1] == 0.0:
         return math.inf, math.inf
-    low = max(value[0], 0.0) / whole[1] / OUTWARD if whole[1] > 0 else 0.0
-    return low, value[1] / whole[0] * OUTWARD if whole[0] > 0 else math.inf
+    low = max(value[0], 0.0) / whole[1] / ROUND_UP if whole[1] > 0 else 0.0
+    return low, value[1] / whole[0] * ROUND_UP if whole[0] > 0 else math.inf
 
 
 def violation_of(problem: Problem, alpha: np.ndarray, values: SvmValues) -> tuple[float, float]:
@@ -57,7 +57,7 @@ def violation_of(problem: Problem, alpha: np.ndarray, values: SvmValues) -> tupl
     shift = problem.hinge.shift
     slopes = values.slopes + shift * alpha
     lost = 4 * unit_roundoff("float64") * (np.abs(values.slopes) + shift * alpha)
-    error = (values.slope_errors + lost) * OUTWARD
+    error = (values.slope_errors + lost) * ROUND_UP
     projected = np.abs(slopes)
     projected = np.where(alpha <= 0, np.maximum(-slopes, 0.0), projected)
     projected = np.where(alpha >= problem.hinge.upper, np.maximum(slopes, 0.0), projected)

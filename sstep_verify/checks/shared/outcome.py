@@ -1,4 +1,4 @@
-"""From findings to a verdict: which decides, why nothing is decided, which requirement is violated."""
+"""From comparisons to a verdict: which decides, why nothing is decided, which requirement is violated."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, decisive, executed
+from sstep_verify.checks.shared.comparison import Comparison, decisive, executed
 from sstep_verify.checks.shared.terms import first_unseen
 from sstep_verify.specification import violated_by
-from sstep_verify.verdict import PLACE, HintKind, Status, Term, Verdict, Why
+from sstep_verify.verdict import PLACE, HintKind, Sensitivity, Status, Verdict, Why
 
 DOUBTS = {HintKind.AT_LIMITS}
 """Hints by which defects that reproduce a failure may not be what was done.
@@ -23,58 +23,58 @@ def verdict_from(
     check: str,
     case: Case,
     s: int,
-    *findings: Finding,
+    *comparisons: Comparison,
     units: str,
     bound_origin: str = "",
-    terms: tuple[Term, ...] = (),
-    required: Sequence[Term] | None = None,
+    terms: tuple[Sensitivity, ...] = (),
+    required: Sequence[Sensitivity] | None = None,
     signs: Iterable[str] = (),
     claimed: bool = True,
     **fields: Any,
 ) -> Verdict:
-    """Return the verdict on one run that the worst of its findings decides, as a record.
+    """Return the verdict on one run that the worst of its comparisons decides, as a record.
 
     Parameters
     ----------
     check, case, s : str, Case, int
         Check id, case, iterations per window of the run.
-    findings : Finding
+    comparisons : Comparison
         The comparisons, at least one.
     units : str
         Unit of measured and bound.
     bound_origin : str
         Module in which the bound is derived; empty for an exact comparison.
-    terms : tuple of Term
+    terms : tuple of Sensitivity
         What was tested.
-    required : sequence of Term, optional
+    required : sequence of Sensitivity, optional
         Those of them without which a PASS is VACUOUS; the first one, the planted defect, if absent.
     signs : iterable of str
         Names of other facts that were found wrong, where no defect decides which requirement is violated.
     claimed : bool
         Whether a FAIL without such a name violates the check's own requirement.
     fields
-        Further fields of the `Verdict`; status, why, place, planned and executed are those of the findings
-        if absent.
+        Further fields of the `Verdict`; status, why, place, planned and executed are those of the
+        comparisons if absent.
 
     Returns
     -------
     Verdict
     """
-    finding = decisive(findings)
+    comparison = decisive(comparisons)
     unseen = first_unseen(terms[:1] if required is None else required)
-    passed_unseen = finding.status is Status.PASS and unseen is not None
-    status = fields.setdefault("status", Status.VACUOUS if passed_unseen else finding.status)
-    counts = {"planned": len(findings), "executed": executed(findings)}
+    passed_unseen = comparison.status is Status.PASS and unseen is not None
+    status = fields.setdefault("status", Status.VACUOUS if passed_unseen else comparison.status)
+    counts = {"planned": len(comparisons), "executed": executed(comparisons)}
     if status in (Status.VACUOUS, Status.INCONCLUSIVE) and "why" not in fields:
-        fields["why"] = finding.why or _why(status, finding, unseen)
-    if status is Status.FAIL and finding.place is not None and finding.place.end:
-        known = {PLACE: [finding.place.begin, finding.place.end]}
+        fields["why"] = comparison.why or _why(status, comparison, unseen)
+    if status is Status.FAIL and comparison.place is not None and comparison.place.end:
+        known = {PLACE: [comparison.place.begin, comparison.place.end]}
         fields["evidence"] = known | fields.get("evidence", {})
     requirement = violated_by(
         check,
         case.problem.loss.task,
         fields.get("defects", ()),
-        tuple(signs) or finding.signs,
+        tuple(signs) or comparison.signs,
         certain=DOUBTS.isdisjoint(one.kind for one in fields.get("hints", ())),
         claimed=claimed,
     )
@@ -84,25 +84,25 @@ def verdict_from(
         problem=case.problem.label,
         s=s,
         block=case.stream.block,
-        ratio=finding.ratio,
-        measured=finding.measured,
-        bound=finding.bound,
+        ratio=comparison.ratio,
+        measured=comparison.measured,
+        bound=comparison.bound,
         units=units,
         terms=terms,
         replay=case.replay_command,
         bound_origin=bound_origin,
         requirement=requirement if status is Status.FAIL else "",
-        **(counts | {"place": finding.place} | fields),
+        **(counts | {"place": comparison.place} | fields),
     )
 
 
-def _why(status: Status, finding: Finding, unseen: Term | None) -> Why:
-    """Why nothing is decided, of a finding that does not say it itself."""
-    if status is Status.VACUOUS and finding.status is Status.PASS:
+def _why(status: Status, comparison: Comparison, unseen: Sensitivity | None) -> Why:
+    """Why nothing is decided, of a comparison that does not say it itself."""
+    if status is Status.VACUOUS and comparison.status is Status.PASS:
         return (unseen and unseen.why) or Why.WITHIN_BOUND
     if status is Status.VACUOUS:
         return Why.NO_BOUND
-    return Why.NOT_RECORDED if finding.upper == math.inf else Why.TOO_WIDE
+    return Why.NOT_RECORDED if comparison.upper == math.inf else Why.TOO_WIDE
 
 
 def right_at_one(case: Case, verdicts: Sequence[Verdict]) -> bool:
@@ -112,6 +112,6 @@ def right_at_one(case: Case, verdicts: Sequence[Verdict]) -> bool:
 
 def nothing_compared(check: str, case: Case, s: int, planned: int, why: Why, **fields: Any) -> Verdict:
     """Return the VACUOUS verdict of a check on a run of which it compared nothing."""
-    nothing = Finding(0.0, 0.0, 0.0)
+    nothing = Comparison(0.0, 0.0, 0.0)
     given: dict[str, Any] = {"status": Status.VACUOUS, "why": why, "planned": planned, "executed": 0}
     return verdict_from(check, case, s, nothing, units="nothing compared", **given, **fields)

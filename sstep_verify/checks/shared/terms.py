@@ -8,44 +8,46 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from sstep_verify.checks.shared.finding import Finding, ratios
+from sstep_verify.checks.shared.comparison import Comparison, ratios
 from sstep_verify.quantities import required_quantities
-from sstep_verify.verdict import SEEN, Status, Term, Why
+from sstep_verify.verdict import DETECTION_FACTOR, Sensitivity, Status, Why
 
 
 def term_of(
     name: str, limit: float, planned: int, decided: int, seen: int, why: Why, largest: float
-) -> Term:
+) -> Sensitivity:
     """The term of a quantity with a detection limit: VACUOUS, and why, where no comparison shows it."""
     status = Status.PASS if seen else Status.VACUOUS
-    return Term(name, status, limit, planned, decided, seen, None if seen else why, largest)
+    return Sensitivity(name, status, limit, planned, decided, seen, None if seen else why, largest)
 
 
-def quantity_terms(names: Iterable[str], findings: Sequence[Finding]) -> tuple[Term, ...]:
+def quantity_terms(names: Iterable[str], comparisons: Sequence[Comparison]) -> tuple[Sensitivity, ...]:
     """One record per quantity of a step: in how many comparisons leaving it out would have been seen.
 
     It would have been where its exact effect exceeds twice the bound: then a run without it is further than
     the bound from the exact end, wherever within the bound of its own exact end it is. An error that is
     tried has a rule of its own (checks/window/tries.py).
     """
-    decided = [finding for finding in findings if finding.decided]
-    return tuple(_term(name, len(findings), decided) for name in names)
+    decided = [comparison for comparison in comparisons if comparison.decided]
+    return tuple(_term(name, len(comparisons), decided) for name in names)
 
 
-def _term(name: str, planned: int, findings: Sequence[Finding]) -> Term:
-    seen = sum(finding.shows(name) for finding in findings)
-    most = max((finding.dropped.get(name, 0.0) for finding in findings), default=0.0)
-    limit = min((finding.detection_limit.get(name, math.inf) for finding in findings), default=math.inf)
-    if findings:
+def _term(name: str, planned: int, comparisons: Sequence[Comparison]) -> Sensitivity:
+    seen = sum(comparison.shows(name) for comparison in comparisons)
+    most = max((comparison.dropped.get(name, 0.0) for comparison in comparisons), default=0.0)
+    limit = min(
+        (comparison.detection_limit.get(name, math.inf) for comparison in comparisons), default=math.inf
+    )
+    if comparisons:
         why = Why.WITHIN_BOUND if most else Why.NO_EFFECT
     else:
         why = Why.NONE_DECIDED if planned else Why.NO_STEPS
-    return term_of(name, limit, planned, len(findings), seen, why, most)
+    return term_of(name, limit, planned, len(comparisons), seen, why, most)
 
 
 def planted_term(
     name: str, effect: float, bound: float, planned: int, executed: int, why: Why, shown: int = 1
-) -> Term:
+) -> Sensitivity:
     """Return the term of an injected defect, from its effect and the bound, in so many comparisons.
 
     The effect is a lower bound on what the defect changes, in the unit of the bound. Where a value must be
@@ -53,8 +55,8 @@ def planted_term(
     the comparisons that would detect it, where any does: the one in which its effect is largest, if no
     others are known. The defect has one size, so that there is no detection limit.
     """
-    shows = effect > SEEN * bound
-    return Term(
+    shows = effect > DETECTION_FACTOR * bound
+    return Sensitivity(
         name,
         Status.PASS if shows else Status.VACUOUS,
         math.inf,
@@ -73,11 +75,11 @@ def most_visible(
     return max(effects, key=lambda pair: float(ratios(*pair)), default=default)
 
 
-def core_terms(terms: Iterable[Term], s: int) -> tuple[Term, ...]:
+def core_terms(terms: Iterable[Sensitivity], s: int) -> tuple[Sensitivity, ...]:
     """Those of the quantities that a PASS on steps of this s must have been able to see."""
     return tuple(term for term in terms if term.name in required_quantities(s))
 
 
-def first_unseen(required: Iterable[Term]) -> Term | None:
+def first_unseen(required: Iterable[Sensitivity]) -> Sensitivity | None:
     """The first term that makes a PASS VACUOUS: one of those required that could not have been seen."""
     return next((term for term in required if term.status is Status.VACUOUS), None)

@@ -10,7 +10,7 @@ import numpy as np
 from sstep_reference import SingularSystemError
 
 from sstep_verify.bounds.window import TrajectoryBound
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.comparison import Comparison
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.causes import suspects_in
 from sstep_verify.checks.window.compare import undrawn_apart
@@ -211,7 +211,7 @@ def _floats(state: Any) -> np.ndarray:
 
 
 def causes_of(
-    truth: ShortTruth, s: int, run: Trajectory, points: Sequence[Finding], *, between: bool
+    truth: ShortTruth, s: int, run: Trajectory, points: Sequence[Comparison], *, between: bool
 ) -> list[Candidate]:
     """What makes of a right run this one, which failed, up to the bound of a right run.
 

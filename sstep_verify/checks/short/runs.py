@@ -21,7 +21,7 @@ from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STALE, TAIL, SvmSteps
 from sstep_verify.recurrence.mutation import NONE, left_out
-from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.arithmetic import ROUND_UP
 from sstep_verify.rounding.block.energy import energy_norm, energy_reach, without_kernel
 from sstep_verify.rounding.block.repeats import redrawn
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
@@ -179,7 +179,7 @@ class ShortTruth:
         if not problem.is_svm:
             norm = self._norm_entries(known), self.places, sizes, problem.samples, problem.ridge.penalty
             sizes = np.array([energy_reach(*norm)])
-        return replace(bound, radius=(radius + sizes) * OUTWARD, written=sizes)
+        return replace(bound, radius=(radius + sizes) * ROUND_UP, written=sizes)
 
     def of_these_runs(self, bound: TrajectoryBound, runs: Sequence[np.ndarray], s: int) -> TrajectoryBound:
         """A bound of the difference of two runs that leave the exact trajectory, from their states, (k, m).

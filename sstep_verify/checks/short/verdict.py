@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from sstep_verify.bounds.window import TrajectoryBound
-from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded, wrong
+from sstep_verify.checks.shared.comparison import Comparison, Window, decisive, promising, unbounded, wrong
 from sstep_verify.checks.shared.outcome import nothing_compared, verdict_from
 from sstep_verify.checks.shared.signs import FIRST_ALPHA, hints_of_signs
 from sstep_verify.checks.shared.terms import quantity_terms
@@ -33,7 +33,7 @@ def compared_at(
     s: int,
     run: Trajectory,
     classical: Trajectory | None = None,
-) -> Finding:
+) -> Comparison:
     """Compare a short run with the exact trajectory, or with the solver's own classical run.
 
     Either run may leave the exact trajectory by its bound: two may differ by the sum of both. The classical
@@ -68,11 +68,11 @@ def compared_at(
     steps = type(exact.steps)(*(part[:iteration] for part in vars(exact.steps).values()))
     replay = Replay(exact.places, *distance, steps, truth.effects(s, known)[iteration], exact.bits)
     resolved = resolution(truth.case.formulas, replay, np.zeros_like(states[0]), states[0])
-    finding = compare(window, replay, bound.radius, resolved)
-    if math.isinf(finding.bound):
+    comparison = compare(window, replay, bound.radius, resolved)
+    if math.isinf(comparison.bound):
         # Nothing is promised, however wide the enclosure of what overflowed.
-        finding = unbounded(finding.lower, window=window)
-    return replace(finding, details=details)
+        comparison = unbounded(comparison.lower, window=window)
+    return replace(comparison, details=details)
 
 
 def _left(
@@ -102,7 +102,7 @@ def _sum(bounds: list[TrajectoryBound]) -> TrajectoryBound:
 
 def _unfit(
     truth: ShortTruth, iteration: int, state: np.ndarray, classical: np.ndarray | None
-) -> Finding | None:
+) -> Comparison | None:
     """What is wrong with a recorded alpha before any comparison; None if nothing is.
 
     Coordinates that are never drawn are those of the classical run, or where there is none 0.
@@ -137,7 +137,7 @@ def _details(iteration: int, distance: float, bound: TrajectoryBound) -> dict[st
     }
 
 
-def _written(point: Finding) -> list:
+def _written(point: Comparison) -> list:
     return cast(list, point.details[WRITTEN])
 
 
@@ -165,12 +165,12 @@ def verdict_of(
     points = [compared_at(truth, iteration, s, run, classical) for iteration in made]
     notes = [] if known is None else [Note(NoteKind.PRINTED, (int(known.sum()), known.size))]
     # A point whose bound is infinite is vacuous; what the bounded ones say counts.
-    finding = decisive(promising(points))
+    comparison = decisive(promising(points))
     shown = {KERNEL, OVERLAP, OMEGA} | ({STALE} if s == 1 else set())
     shown |= {TAIL} if short_length(case) % s else set()
     names = [name for name in case.problem.quantities(case.formulas.update, s, 1) if name in shown]
     terms = quantity_terms(names, points)
-    loose = finding if _written(finding)[0] else max(points, key=_written)
+    loose = comparison if _written(comparison)[0] else max(points, key=_written)
     written, count, of = _written(loose)
     # The planted defect is the dropped kernel correction. s = 1 has none; but where a result was written
     # with a rounding that is most of the bound, the run must have shown the stale product left out.
@@ -179,28 +179,28 @@ def verdict_of(
     origin = f"bounds/window/{'svm' if case.problem.is_svm else 'ridge'}"
     if any(point.details.get(THESE) for point in points):
         notes.append(Note(NoteKind.THESE_RUNS))
-    if finding.details.get(THESE):
+    if comparison.details.get(THESE):
         origin = ESTIMATED
     if count:
         notes.append(Note(NoteKind.ROUNDED, (written, count, of)))
-    failed = classical is None and finding.status is Status.FAIL
+    failed = classical is None and comparison.status is Status.FAIL
     asked = failed and case.diagnose
     defects: tuple[Defect, ...] = ()
-    hints = hints_of_signs(finding.signs)
+    hints = hints_of_signs(comparison.signs)
     if failed:
         from sstep_verify.checks.short.causes import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of
 
         found = diagnosis_of(case.problem, causes_of(truth, s, run, points, between=right))
         defects, hints = found.defects, (*hints, *found.hints)
-    end = finding.window.end
+    end = comparison.window.end
     return verdict_from(
         check,
         case,
         s,
-        finding if finding.place is None else replace(finding, place=None),
+        comparison if comparison.place is None else replace(comparison, place=None),
         required=required,
-        place=finding.place or Place(0, end),  # Of a whole run, whose steps it does not tell apart.
+        place=comparison.place or Place(0, end),  # Of a whole run, whose steps it does not tell apart.
         bound_origin=origin,
         notes=tuple(notes),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm",
@@ -210,10 +210,10 @@ def verdict_of(
         evidence={
             # Fewer where the exact trajectory of more would take too much work.
             "iterations": [short_length(case), min(case.short, case.iterations)],
-            "points": [point.details | point.comparison() for point in points],
+            "points": [point.details | point.numbers() for point in points],
         },
         defects=defects,
         hints=hints,
         diagnosed=asked,
-        signs=finding.signs,
+        signs=comparison.signs,
     )

@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.comparison import Comparison, Window
 from sstep_verify.checks.shared.signs import NO_LOG
 from sstep_verify.checks.steps.explain import explained
 from sstep_verify.checks.steps.formulas import formulas_of
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.other_draws import draws_elsewhere
 from sstep_verify.checks.steps.place import placed
-from sstep_verify.checks.steps.tally import NAMES
+from sstep_verify.checks.steps.step_statistics import NAMES
 from sstep_verify.checks.window.causes import causes_of
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate
@@ -39,12 +39,12 @@ WRONG = 8
 """Windows that hold a wrong step, in which mistakes are tried."""
 
 
-def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Finding, Diagnosis]:
+def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tuple[Comparison, Diagnosis]:
     """Diagnose a run with wrong steps.
 
     Parameters
     ----------
-    finding : Finding
+    comparison : Comparison
         The comparison that decides.
     judged : JudgedRun
         The run.
@@ -53,7 +53,7 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
 
     Returns
     -------
-    finding : Finding
+    comparison : Comparison
         It is placed at the first wrong step; its value and bound stay those of the one that decides. Its
         signs are the quantities whose absence reproduces at least `SHARE` of the wrong steps, and enter no
         verdict.
@@ -101,7 +101,7 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     diagnosis = diagnosis_of(case.problem, causes, sized)
     if found.sides_left_out:
         diagnosis = replace(diagnosis, signs=(SIDES,))
-    at = placed(judged, replace(finding, window=Window(first, first + 1), signs=tuple(names)))
+    at = placed(judged, replace(comparison, window=Window(first, first + 1), signs=tuple(names)))
     return at, diagnosis
 
 
@@ -110,7 +110,7 @@ def _named(causes: Sequence[Candidate]) -> set[str]:
 
 
 def of_recorded(
-    broken: Finding, case: Case, trajectory: Trajectory, replays: WindowReplays, *, between: bool
+    broken: Comparison, case: Case, trajectory: Trajectory, replays: WindowReplays, *, between: bool
 ) -> Diagnosis:
     """Diagnose a log that does not lead to what was recorded, by the recorded alpha alone.
 
@@ -127,10 +127,10 @@ def of_recorded(
     if not (case.diagnose and affordable(case, width)):
         return Diagnosis()
     chosen = [Window(*windows[place]) for place in _spread(np.arange(len(windows)), WRONG)]
-    findings = [replays.replay_and_compare(trajectory, window, names=()) for window in chosen]
-    if not any(finding.status is Status.FAIL for finding in findings):
+    comparisons = [replays.replay_and_compare(trajectory, window, names=()) for window in chosen]
+    if not any(comparison.status is Status.FAIL for comparison in comparisons):
         return Diagnosis()
-    causes = causes_of(case, width, findings, between=between)
+    causes = causes_of(case, width, comparisons, between=between)
     if {STREAM, WRITE_BACK} <= set(broken.signs):  # No step moves what no step draws, but of other draws.
         causes = [cause for cause in causes if cause.mutation.early]
     return diagnosis_of(case.problem, causes)
@@ -141,7 +141,7 @@ def affordable(case: Case, width: int) -> bool:
     return width * case.stream.block * case.problem.samples <= WORK
 
 
-def wrong_windows(judged: JudgedRun) -> list[Finding]:
+def wrong_windows(judged: JudgedRun) -> list[Comparison]:
     """Some windows that hold a wrong step, the first and the last among them, and some that hold none.
 
     Each is replayed from the run's own a: the log tells it at both ends of every window, recorded or not.
@@ -167,7 +167,7 @@ def _spread(windows: np.ndarray, most: int) -> list[int]:
     return [int(window) for window in windows[places]]
 
 
-def _replayed(judged: JudgedRun, begin: int, replays: WindowReplays) -> Finding:
+def _replayed(judged: JudgedRun, begin: int, replays: WindowReplays) -> Comparison:
     trajectory = judged.trajectory
     end = min(begin + trajectory.s, trajectory.length)
     ends = np.array([*([begin - trajectory.s] if begin else []), begin, end])

@@ -13,7 +13,7 @@ import numpy as np
 from sstep_verify.bounds.step.clip import stored_bound, unclipped_bound
 from sstep_verify.checks.steps.kept import NEW, OF_LATE, UNCLIPPED
 from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, keep_row, right_hand_side_error, row_sums
-from sstep_verify.checks.steps.tally import (
+from sstep_verify.checks.steps.step_statistics import (
     CLIP_HIGH,
     CLIP_LOW,
     FIRST_TRANSITION,
@@ -24,20 +24,20 @@ from sstep_verify.checks.steps.tally import (
     event,
     state_in,
 )
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import inlined
 from sstep_verify.rounding.box import finish, finish_flat, soft
 
 
-@compiled_borrowing
-def judge_clipped_step(rows, state, stretch, step, constants, progress, kept, tally):
+@inlined
+def judge_clipped_step(rows, state, segment, step, constants, progress, kept, tally):
     """Judge one step: its gradient, its unclipped and its clipped value.
 
-    `step` is its place in the stretch, `constants` are those of the bounds, and `progress` is what its
+    `step` is its place in the segment, `constants` are those of the bounds, and `progress` is what its
     window did before; the rest is as for `judge_steps`.
     """
     sums, shift, box = constants.sums, constants.shift, constants.box
-    drawn = stretch.draws[step]
-    i, logged = drawn[0], stretch.log[step, 0]
+    drawn = segment.draws[step]
+    i, logged = drawn[0], segment.log[step, 0]
     slot = rows.slot[i]
     row, repeats, moved, value = rows.table[slot, ENTRIES], state.drawn[i], state.moved[i], state.alpha[i]
     of_row = row_sums(rows, slot, state, progress.reach)
@@ -55,7 +55,7 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, kept, ta
     if shift > 0.0:
         # The shift, which may be subnormal, meets the increments that the solver made.
         error += constants.underflow_error * moved + shift * state.increment_error[i]
-    error += sums.underflow + stretch.drift[step]
+    error += sums.underflow + segment.drift[step]
     error = error if known else np.inf
     if curvature > 0.0:
         new, knot = value - slope / curvature, box.threshold / curvature
@@ -71,8 +71,8 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, kept, ta
     after = state_in(box, free)
     end = FREE if after == FREE_STATE else CLIP_LOW if after == LOW_STATE else CLIP_HIGH
     tally.distance[step], tally.bound[step] = abs(logged - clipped), bound
-    event(tally, end, stretch.first + step)
-    event(tally, FIRST_TRANSITION + len(STATES) * state_in(box, value) + after, stretch.first + step)
+    event(tally, end, segment.first + step)
+    event(tally, FIRST_TRANSITION + len(STATES) * state_in(box, value) + after, segment.first + step)
     keep_row(kept, rows, state, drawn, step, 0, 1.0, product, stale, progress)
     j = state.last[0]
     entry = kept.table[step, 0]

@@ -23,7 +23,7 @@ from sstep_verify.checks.steps.kept import (
     UNCLIPPED,
 )
 from sstep_verify.checks.steps.residual import norm
-from sstep_verify.checks.steps.tally import (
+from sstep_verify.checks.steps.step_statistics import (
     BOUNDARY,
     CURVATURE,
     KERNEL,
@@ -39,11 +39,11 @@ from sstep_verify.checks.steps.tally import (
     STREAM,
     TAIL,
 )
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import inlined
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.box import Box, finish, shifts
 from sstep_verify.rounding.sums import FROZEN
-from sstep_verify.verdict import SEEN
+from sstep_verify.verdict import DETECTION_FACTOR
 
 SCRATCH = len(NAMES)
 """Number of the row of effects that is of no quantity."""
@@ -92,14 +92,14 @@ def effects_of(block: int) -> np.ndarray:
     return np.zeros((len(NAMES) + 1, block))
 
 
-@compiled_borrowing
-def tail_of(stretch):
-    """The place of the first step of a run's last, short window in its last stretch, else past its end."""
-    steps = stretch.draws.shape[0]
-    return steps - steps % stretch.width if stretch.closing else steps
+@inlined
+def tail_of(segment):
+    """The place of the first step of a run's last, short window in its last segment, else past its end."""
+    steps = segment.draws.shape[0]
+    return steps - steps % segment.width if segment.closing else steps
 
 
-@compiled_borrowing
+@inlined
 def _products(effects, entry, place, scale):
     """Set what each part of a row's product with alpha makes of it.
 
@@ -113,7 +113,7 @@ def _products(effects, entry, place, scale):
     effects[BOUNDARY, place] = entry[OF_BOUNDARY]
 
 
-@compiled_borrowing
+@inlined
 def label_effect(product, same):
     """What a label of the drawn coordinate is certain to make of a product of its row with alpha.
 
@@ -126,7 +126,7 @@ def label_effect(product, same):
     return signs * np.minimum(np.abs(product), np.abs(others))
 
 
-@compiled_borrowing
+@inlined
 def clipped_effects(effects, kept, step, constants, bound, error):
     """Set the effects on a K-SVM's step of which the unclipped value has a bound; return where it ends.
 
@@ -145,7 +145,7 @@ def clipped_effects(effects, kept, step, constants, bound, error):
     return Clipped(new, finish(box, new, knot), box, knot, max(entry[UNCLIPPED], bound), error)
 
 
-@compiled_borrowing
+@inlined
 def shown_from(end, change):
     """The least x > 0 from which on the new value is twice its bound off: P(z + x change) and P(z).
 
@@ -153,7 +153,7 @@ def shown_from(end, change):
     Infinite where there is none: an end of the box comes first, or no change is certain.
     """
     new, value, box, knot, bound, error = end
-    need, slope = SEEN * bound, abs(change) - UNKNOWN * max(bound, error)
+    need, slope = DETECTION_FACTOR * bound, abs(change) - UNKNOWN * max(bound, error)
     if not slope > 0.0:
         return np.inf
     if error > 0.0:
@@ -178,14 +178,14 @@ def shown_from(end, change):
     return (max(beyond, 0.0) + need) / slope
 
 
-@compiled_borrowing
+@inlined
 def divided(end, before, error):
     """The new value of a K-SVM's step by a curvature with a relative error > -1."""
     part = 1.0 / (1.0 + error)
     return finish(end.box, before + (end.new - before) * part, end.knot * part)
 
 
-@compiled_borrowing
+@inlined
 def of_curvature(end, before, change):
     """Relative errors of the curvature, too large and too small, from which on a step shows them.
 
@@ -201,29 +201,29 @@ def of_curvature(end, before, change):
     return plus, minus
 
 
-@compiled_borrowing
+@inlined
 def _divided_shows(end, before, error):
     """Whether a step by a curvature with a relative error is certain to be twice its bound off."""
     if not -1.0 < error < np.inf:
         return False
     part = 1.0 / (1.0 + error)
-    need = SEEN * end.bound + (1.0 + part) * end.error + UNKNOWN * abs(part - 1.0) * end.bound
+    need = DETECTION_FACTOR * end.bound + (1.0 + part) * end.error + UNKNOWN * abs(part - 1.0) * end.bound
     return abs(divided(end, before, error) - end.value) >= need
 
 
-@compiled_borrowing
+@inlined
 def _of_share(share):
     """The error d > 0 with d / (1 + d) = share."""
     return share / (1.0 - share) if share < 1.0 else np.inf
 
 
-@compiled_borrowing
+@inlined
 def _back(share):
     """The error d in 0..1 with d / (1 - d) = share; infinite for what no curvature that is left has."""
     return share / (1.0 + share) if share < np.inf else np.inf
 
 
-@compiled_borrowing
+@inlined
 def of_residual(quantity, effect, kept, step, constants, error):
     """The relative error of a quantity from which on a K-RR's step shows it, of either sign.
 
@@ -241,21 +241,21 @@ def of_residual(quantity, effect, kept, step, constants, error):
     """
     left, moved = kept.left[step], _feedback(quantity, kept, step, constants)
     whole, wide, drift = norm(effect), norm(left), 0.0
-    room = whole - UNKNOWN * (wide + norm(error)) - SEEN * moved * wide
-    least = SEEN * wide / room if room > 0.0 else np.inf
+    room = whole - UNKNOWN * (wide + norm(error)) - DETECTION_FACTOR * moved * wide
+    least = DETECTION_FACTOR * wide / room if room > 0.0 else np.inf
     if quantity != CURVATURE and moved > 0.0:
         if not moved * least < 0.5:
             return least
         drift = whole * moved * least / (1.0 - moved * least)
     for place in range(effect.size):
-        need = SEEN * left[place]
+        need = DETECTION_FACTOR * left[place]
         room = abs(effect[place]) - UNKNOWN * max(left[place], error[place]) - drift - moved * need
         if room > 0.0:
             least = min(least, need / room)
     return least
 
 
-@compiled_borrowing
+@inlined
 def _feedback(quantity, kept, step, constants):
     """What an error in a quantity of the block system makes of its own effect a unit, at most: w."""
     if quantity == OFF_DIAGONAL:
@@ -263,7 +263,7 @@ def _feedback(quantity, kept, step, constants):
     return 1.0 if quantity in (CURVATURE, PENALTY, SAMPLES) else 0.0
 
 
-@compiled_borrowing
+@inlined
 def largest(values):
     """The largest of some values >= 0."""
     most = 0.0
@@ -272,7 +272,7 @@ def largest(values):
     return most
 
 
-@compiled_borrowing
+@inlined
 def from_first(end, kept, step):
     """The new value of a K-SVM's step from the coordinate's value at the window's start.
 
@@ -283,7 +283,7 @@ def from_first(end, kept, step):
     return finish(end.box, end.new - before, end.knot) + before
 
 
-@compiled_borrowing
+@inlined
 def solved_effects(effects, kept, step, constants, tail):
     """Set the effects on the residual of a K-RR's step, 0 of a quantity that it does not have.
 
@@ -319,7 +319,7 @@ def solved_effects(effects, kept, step, constants, tail):
             effects[SAMPLES, place] = both[place]
 
 
-@compiled_borrowing
+@inlined
 def left_out(quantity):
     """The relative change of a quantity of K-RR that leaving it out stands for, in size.
 
@@ -328,7 +328,7 @@ def left_out(quantity):
     return 0.5 if quantity in (PENALTY, CURVATURE) else 1.0
 
 
-@compiled_borrowing
+@inlined
 def over_bounds(effect, left):
     """The largest ratio of an entry of an effect to its bound."""
     most = 0.0
@@ -337,7 +337,7 @@ def over_bounds(effect, left):
     return most
 
 
-@compiled_borrowing
+@inlined
 def larger(most, value, bound):
     """The larger of a ratio and that of an entry and its bound; that of a 0 is 0, whatever its bound."""
     if value == 0.0:
@@ -345,7 +345,7 @@ def larger(most, value, bound):
     return max(most, abs(value) / bound if bound > 0.0 else np.inf)
 
 
-@compiled_borrowing
+@inlined
 def certain(quantity, effect, kept, step, constants, size):
     """What is left of an effect at the increment that a solver without the quantity makes, over the bounds.
 

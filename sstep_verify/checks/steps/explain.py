@@ -18,7 +18,7 @@ from sstep_verify.checks.steps.effects import (
     tail_of,
 )
 from sstep_verify.checks.steps.kept import BEFORE, NEW, OLD_PRODUCT, OWN_ENTRY, PRODUCT, UNCLIPPED
-from sstep_verify.checks.steps.tally import (
+from sstep_verify.checks.steps.step_statistics import (
     BOUNDARY,
     CURVATURE,
     KERNEL,
@@ -36,7 +36,7 @@ from sstep_verify.checks.steps.tally import (
     is_over,
 )
 from sstep_verify.checks.steps.tested import SOLVED
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import inlined
 from sstep_verify.diagnosis.factors import (
     BOTH,
     COUNT,
@@ -57,7 +57,7 @@ from sstep_verify.diagnosis.factors import (
 )
 from sstep_verify.rounding.box import finish, soft
 from sstep_verify.rounding.sums import FROZEN
-from sstep_verify.verdict import SEEN
+from sstep_verify.verdict import DETECTION_FACTOR
 
 if TYPE_CHECKING:
     from sstep_verify.checks.steps.judged import JudgedRun
@@ -126,24 +126,24 @@ class Explained(NamedTuple):
 def explained(judged: JudgedRun) -> Explained:
     """What explains the steps of a judged run that are over their bound.
 
-    The stretches that hold them are judged again: of a right run nothing is kept for this.
+    The segments that hold them are judged again: of a right run nothing is kept for this.
     """
     found, effects = Explained.nothing(), effects_of(judged.case.stream.block)
-    for kept, stretch, tally, clip, solve in judged.judge.again(judged.trajectory, judged.wrong):
+    for kept, segment, tally, clip, solve in judged.judge.again(judged.trajectory, judged.wrong):
         if clip is not None:
-            explain_clipped_steps(kept, stretch, tally, clip, effects, found)
+            explain_clipped_steps(kept, segment, tally, clip, effects, found)
         else:
-            explain_solved_steps(kept, stretch, tally, solve, effects, found)
+            explain_solved_steps(kept, segment, tally, solve, effects, found)
     return found
 
 
-@compiled_borrowing
-def explain_clipped_steps(kept, stretch, tally, constants, effects, found):
-    """Note what explains the wrong steps of a stretch of a K-SVM; see `Passed`."""
-    for step in range(stretch.draws.shape[0]):
-        _note_moves(kept, stretch, tally, step, constants, found)
+@inlined
+def explain_clipped_steps(kept, segment, tally, constants, effects, found):
+    """Note what explains the wrong steps of a segment of a K-SVM; see `Passed`."""
+    for step in range(segment.draws.shape[0]):
+        _note_moves(kept, segment, tally, step, constants, found)
         if is_over(tally, step):
-            logged, bound = stretch.log[step, 0], tally.bound[step]
+            logged, bound = segment.log[step, 0], tally.bound[step]
             at_end = int(step_at_end(constants.box, logged, bound))
             found.over[at_end] += 1
             if kept.table[step, 0, UNCLIPPED] < np.inf:
@@ -151,10 +151,10 @@ def explain_clipped_steps(kept, stretch, tally, constants, effects, found):
                 _clipped_step(kept, step, constants, effects, end, logged, found, at_end)
 
 
-@compiled_borrowing
-def _note_moves(kept, stretch, tally, step, constants, found):
+@inlined
+def _note_moves(kept, segment, tally, step, constants, found):
     """Note whether a step moved, and should have led to the other end; and where the upper end is."""
-    entry, box, logged = kept.table[step, 0], constants.box, stretch.log[step, 0]
+    entry, box, logged = kept.table[step, 0], constants.box, segment.log[step, 0]
     before, bound, over = entry[BEFORE], tally.bound[step], is_over(tally, step)
     if over:
         found.still[0] += int(abs(logged - before) <= bound)
@@ -172,11 +172,11 @@ def _note_moves(kept, stretch, tally, step, constants, found):
             found.sides[int(logged != before), 1] += 1
 
 
-@compiled_borrowing
-def explain_solved_steps(kept, stretch, tally, constants, effects, found):
-    """Note what explains the wrong steps of a stretch of a K-RR; see `Passed`."""
-    tail = tail_of(stretch)
-    for step in range(stretch.draws.shape[0]):
+@inlined
+def explain_solved_steps(kept, segment, tally, constants, effects, found):
+    """Note what explains the wrong steps of a segment of a K-RR; see `Passed`."""
+    tail = tail_of(segment)
+    for step in range(segment.draws.shape[0]):
         if is_over(tally, step):
             found.over[0] += 1
             if kept.solved[step]:
@@ -184,7 +184,7 @@ def explain_solved_steps(kept, stretch, tally, constants, effects, found):
                 _solved_step(kept, step, constants, effects, found)
 
 
-@compiled_borrowing
+@inlined
 def _clipped_step(kept, step, constants, effects, end, logged, found, at_end):
     new, value, box, knot, bound, _ = end
     entry, free = kept.table[step, 0], soft(new, knot)
@@ -222,7 +222,7 @@ def _clipped_step(kept, step, constants, effects, end, logged, found, at_end):
             found.low[UPPER_END] = np.inf
 
 
-@compiled_borrowing
+@inlined
 def _explain_clipped(found, quantity, change, end, logged):
     """Note the factor on a quantity that explains a wrong step; a unit of it moves the step by `change`."""
     new, _, box, knot, bound, _ = end
@@ -236,7 +236,7 @@ def _explain_clipped(found, quantity, change, end, logged):
         explain(found, quantity, logged + (knot if logged > 0.0 else -knot) - new, change, bound)
 
 
-@compiled_borrowing
+@inlined
 def _solved_step(kept, step, constants, effects, found):
     residual, left, samples = kept.residual[step], kept.left[step], constants.factors.modulus
     for quantity in SOLVED:
@@ -267,7 +267,7 @@ def _solved_step(kept, step, constants, effects, found):
         explain(found, M_EVERYWHERE, moved, samples * (whole - increment), bound)
 
 
-@compiled_borrowing
+@inlined
 def _without(residual, left, effect, change):
     """Largest entry over its bound of the residual and a multiple of a quantity's effect."""
     most = 0.0
@@ -276,8 +276,8 @@ def _without(residual, left, effect, change):
     return most
 
 
-@compiled_borrowing
+@inlined
 def _reproduce(found, quantity, at_end, dropped, bound, remainder):
     """Note whether leaving a quantity out, which changes `dropped`, explains a step over its bound."""
-    if dropped > SEEN * bound and remainder <= bound:
+    if dropped > DETECTION_FACTOR * bound and remainder <= bound:
         found.reproduced[at_end, quantity] += 1

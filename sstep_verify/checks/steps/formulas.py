@@ -19,7 +19,7 @@ from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.kept import BEFORE, NEW, OWN_ENTRY, UNCLIPPED
 from sstep_verify.diagnosis.factors import ENOUGH, at_end
 from sstep_verify.rounding.box import finish
-from sstep_verify.verdict import SEEN
+from sstep_verify.verdict import DETECTION_FACTOR
 
 STEPS = 24
 """Wrong steps on which formulas are tried, at most.
@@ -113,7 +113,7 @@ class WrongStep:
     def _kept(self) -> tuple[np.ndarray, Any, Any]:
         """What was kept of it, its bound, and the constants of the bounds."""
         passed = self.judged.judge.passed(self.judged.trajectory, self.iteration)
-        last, kept = len(passed.stretch.draws) - 1, passed.kept
+        last, kept = len(passed.segment.draws) - 1, passed.kept
         constants = passed.clip or passed.solve
         if passed.clip is not None:
             return kept.table[last, 0].copy(), passed.tally.bound[last], constants
@@ -142,9 +142,9 @@ class WrongStep:
         """
         kept, bound, constants = self._kept
         if not isinstance(constants, ClipConstants):
-            if not (np.abs(kept) > SEEN * bound).any():
+            if not (np.abs(kept) > DETECTION_FACTOR * bound).any():
                 return False  # The step as it should be is as near.
-            return bool((np.abs(kept - added) <= SEEN * bound).all())
+            return bool((np.abs(kept - added) <= DETECTION_FACTOR * bound).all())
         logged, whole = self.judged.step(self.iteration)[1][0], kept[OWN_ENTRY] + constants.shift
         if not (kept[UNCLIPPED] < np.inf and whole > 0.0):
             return False
@@ -152,11 +152,13 @@ class WrongStep:
         if not divisor > 0.0 or (curvature is not None and constants.box.threshold):
             return False
         new, knot = kept[NEW] - float(added[0]) / whole, constants.box.threshold / whole
-        if abs(finish(constants.box, kept[NEW], knot) - logged) <= SEEN * max(kept[UNCLIPPED], bound):
+        if abs(finish(constants.box, kept[NEW], knot) - logged) <= DETECTION_FACTOR * max(
+            kept[UNCLIPPED], bound
+        ):
             return False
         if curvature is not None:
             new = kept[BEFORE] + (new - kept[BEFORE]) * (whole / divisor)
-        allowed = SEEN * max(kept[UNCLIPPED], bound) * max(whole / divisor, 1.0)
+        allowed = DETECTION_FACTOR * max(kept[UNCLIPPED], bound) * max(whole / divisor, 1.0)
         return bool(abs(finish(constants.box, new, knot) - logged) <= allowed)
 
 

@@ -1,4 +1,4 @@
-"""Judges a logged run: all its steps, or whole stretches of them chosen after the run."""
+"""Judges a logged run: all its steps, or whole segments of them chosen after the run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sstep_verify.bounds.step.clip import ClipConstants, clip_constants
 from sstep_verify.bounds.step.drift import WeightsDrift
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.checks.shared.case import Case, after_run
-from sstep_verify.checks.shared.finding import Finding, Window, distance_ratios
+from sstep_verify.checks.shared.comparison import Comparison, Window, distance_ratios
 from sstep_verify.checks.steps.effects import effects_of
-from sstep_verify.checks.steps.kept import UNCLIPPED, Kept, Passed, Stretch
+from sstep_verify.checks.steps.kept import UNCLIPPED, Kept, Passed, Segment
 from sstep_verify.checks.steps.loop import State, judge_steps, state_of
 from sstep_verify.checks.steps.residual import block_of
 from sstep_verify.checks.steps.rows import Form, JudgeRows
-from sstep_verify.checks.steps.tally import Tally, empty_tally
+from sstep_verify.checks.steps.step_statistics import StepStatistics, empty_statistics
 from sstep_verify.checks.steps.tested import Tested, note_clipped_steps, note_solved_steps
 from sstep_verify.oracle.facade import ROWS, Oracle
 from sstep_verify.problems import Problem
@@ -26,7 +26,7 @@ from sstep_verify.rounding.block.repeats import last_draws
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
 
-STRETCH = 1 << 12
+SEGMENT = 1 << 12
 """Coordinates drawn in the steps that are judged in one call, at most."""
 
 NOTHING = -1.0
@@ -39,12 +39,12 @@ SHARE = 0.05
 """Least share of the steps of a longer run that are judged."""
 
 SAMPLED = 16
-"""Of so many times `STRETCH` iterations of K-RR, the first are looked at for what each quantity does;
+"""Of so many times `SEGMENT` iterations of K-RR, the first are looked at for what each quantity does;
 failing steps always are.
 """
 
 PARTS = 20
-"""Stretches of a longer run that are judged beside its first and its last."""
+"""Segments of a longer run that are judged beside its first and its last."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class JudgedRun:
         The run, which has a log.
     judged, decided : int
         Steps judged, and those of them with a finite bound.
-    worst : Finding or None
+    worst : Comparison or None
         The step of which the ratio is largest, whose window is that step alone: distance of the logged
         value from the judge's (K-SVM), or of the residual's entry that is largest beside its bound from 0
         (K-RR), infinite where it is no number.
     wrong : ndarray of int64
         Iterations made before each step over its bound, ascending.
-    tally : Tally
+    tally : StepStatistics
         Distances, bounds and events.
     tested : Tested
         Quantities.
@@ -75,9 +75,9 @@ class JudgedRun:
     trajectory: Trajectory
     judged: int
     decided: int
-    worst: Finding | None
+    worst: Comparison | None
     wrong: np.ndarray
-    tally: Tally
+    tally: StepStatistics
     tested: Tested
 
     @property
@@ -119,11 +119,11 @@ class StepJudge:
 
     def run(self, trajectory: Trajectory) -> JudgedRun:
         """Judge the steps of a run that has a log."""
-        stretches = self._stretches(trajectory)
-        steps = np.concatenate([np.arange(0), *(np.arange(begin, end) for begin, end in stretches)])
-        tally, tested, judged, position = empty_tally(steps.size), Tested.nothing(), 0, 0
+        segments = self._segments(trajectory)
+        steps = np.concatenate([np.arange(0), *(np.arange(begin, end) for begin, end in segments)])
+        tally, tested, judged, position = empty_statistics(steps.size), Tested.nothing(), 0, 0
         state, drift = self._beginning(trajectory)
-        for begin, end in stretches:
+        for begin, end in segments:
             self._skip(trajectory, state, position, begin)
             part = tally.part(slice(judged, None))
             for passed in self._judge_steps(trajectory, state, part, drift, begin, end):
@@ -135,16 +135,16 @@ class StepJudge:
             place = int(np.where(finite, distance_ratios(distance, bound), -1.0).argmax())
             size = float(np.nan_to_num(distance[place], nan=np.inf, posinf=np.inf))
             step = Window(int(steps[place]), int(steps[place]) + 1)
-            worst = Finding(size, size, float(bound[place]), step)
+            worst = Comparison(size, size, float(bound[place]), step)
         return JudgedRun(self, trajectory, judged, decided, worst, steps[tally.over], tally, tested)
 
     def again(self, trajectory: Trajectory, iterations: np.ndarray) -> Iterator[Passed]:
-        """Judge the stretches again that hold some judged steps, as `run` does; ascending iterations."""
+        """Judge the segments again that hold some judged steps, as `run` does; ascending iterations."""
         state, drift = self._beginning(trajectory)
         position = 0
-        for begin, end in self._stretches(trajectory):
+        for begin, end in self._segments(trajectory):
             self._skip(trajectory, state, position, begin)
-            tally, position = empty_tally(end - begin), end
+            tally, position = empty_statistics(end - begin), end
             yield from self._judge_steps(trajectory, state, tally, drift, begin, end, iterations)
 
     def step_bounds(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
@@ -152,7 +152,7 @@ class StepJudge:
         last = self.passed(trajectory, iteration)
         if self.case.problem.is_svm:
             return last.tally.bound[-1:].copy()
-        return last.kept.left[len(last.stretch.draws) - 1].copy()
+        return last.kept.left[len(last.segment.draws) - 1].copy()
 
     def passed(self, trajectory: Trajectory, iteration: int) -> Passed:
         """One step again, from the start of its window: the last of those that are handed on."""
@@ -179,7 +179,7 @@ class StepJudge:
         errors = np.concatenate([_errors(one) for one in self._judge_again(trajectory, begin, end)])
         tested = Tested.nothing()
         for passed in self.exact._judge_again(trajectory, begin, end):
-            first, steps = passed.stretch.first - begin, len(passed.stretch.draws)
+            first, steps = passed.segment.first - begin, len(passed.segment.draws)
             self.exact._test(passed, tested, errors[first : first + steps], whole=True)
         return tested
 
@@ -230,7 +230,7 @@ class StepJudge:
         solved = self.case.stream.block, problem.ridge.penalty
         return solve_constants(declaration, *counts, *solved, factored, judge=self._judge)
 
-    def _stretches(self, trajectory: Trajectory) -> list[tuple[int, int]]:
+    def _segments(self, trajectory: Trajectory) -> list[tuple[int, int]]:
         """Whole windows to judge: all, or first, last and seeded ones, by a digest of the run's end."""
         steps, width = trajectory.length, trajectory.s
         wanted = max(BUDGET, int(SHARE * steps))
@@ -278,13 +278,13 @@ class StepJudge:
         self._skip(trajectory, state, 0, begin)
         if drift is not None and begin:
             drift.along(*self.logged(trajectory, 0, begin))
-        return self._judge_steps(trajectory, state, empty_tally(end - begin), drift, begin, end)
+        return self._judge_steps(trajectory, state, empty_statistics(end - begin), drift, begin, end)
 
     def _judge_steps(
         self,
         trajectory: Trajectory,
         state: State,
-        tally: Tally,
+        tally: StepStatistics,
         drift: WeightsDrift | None,
         begin: int,
         end: int,
@@ -293,13 +293,13 @@ class StepJudge:
         """Judge the windows of iterations begin..end-1, in as many calls as their rows allow.
 
         Each is handed on for the later passes; what is kept of its steps lasts until the next. If some
-        `iterations` are given, stretches that hold none of them are skipped.
+        `iterations` are given, segments that hold none of them are skipped.
         """
         case, width, constants = self.case, trajectory.s, self.constants(trajectory.s)
         draws, log = self.logged(trajectory, begin, end)
         errors = np.zeros(end - begin) if drift is None else drift.along(draws, log)
         draws = self.rows.place[draws]
-        most = STRETCH if self.rows.whole else min(STRETCH, self.rows.most)
+        most = SEGMENT if self.rows.whole else min(SEGMENT, self.rows.most)
         step = max(most // (width * case.stream.block), 1) * width
         for first in range(0, end - begin, step):
             part, at = slice(first, min(first + step, end - begin)), begin + first
@@ -307,35 +307,35 @@ class StepJudge:
             if iterations is not None and not ((iterations >= at) & (iterations < stop)).any():
                 self._skip(trajectory, state, at, stop)
                 continue
-            stretch = Stretch(draws[part], log[part], width, at, stop == trajectory.length, errors[part])
+            segment = Segment(draws[part], log[part], width, at, stop == trajectory.length, errors[part])
             sums = constants.sums
-            if self.rows.factored.may_overflow(state.alpha, stretch.log, sums.largest):
+            if self.rows.factored.may_overflow(state.alpha, segment.log, sums.largest):
                 sums = sums._replace(largest=NOTHING)
-            of_stretch = constants._replace(sums=sums)
-            clip, solve = (of_stretch, None) if case.problem.is_svm else (None, of_stretch)
-            rows, counts, kept = self.rows.of(stretch.draws), tally.part(part), self._room(stop - at)
-            judge_steps(rows, state, stretch, sums, clip, solve, self._block, kept, counts)
-            yield Passed(kept, stretch, counts, clip, solve)
+            of_segment = constants._replace(sums=sums)
+            clip, solve = (of_segment, None) if case.problem.is_svm else (None, of_segment)
+            rows, counts, kept = self.rows.of(segment.draws), tally.part(part), self._room(stop - at)
+            judge_steps(rows, state, segment, sums, clip, solve, self._block, kept, counts)
+            yield Passed(kept, segment, counts, clip, solve)
 
     def _test(
         self, passed: Passed, tested: Tested, errors: np.ndarray | None = None, *, whole: bool = False
     ) -> None:
-        """Count what the steps of a stretch would have shown; of K-RR's, if not `whole`, of a sample.
+        """Count what the steps of a segment would have shown; of K-RR's, if not `whole`, of a sample.
 
         `errors` are those of the judge where they are no part of the bounds.
         """
-        kept, stretch, tally, clip, solve = passed
+        kept, segment, tally, clip, solve = passed
         if errors is None:
-            errors = np.zeros(stretch.draws.shape)
+            errors = np.zeros(segment.draws.shape)
         if clip is not None:
-            note_clipped_steps(kept, stretch, tally, clip, self._effects, tested, errors)
+            note_clipped_steps(kept, segment, tally, clip, self._effects, tested, errors)
             return
-        sampled = whole or (stretch.first // STRETCH) % SAMPLED == 0 or stretch.closing
+        sampled = whole or (segment.first // SEGMENT) % SAMPLED == 0 or segment.closing
         if sampled or tally.over.any():
-            note_solved_steps(kept, stretch, tally, solve, self._effects, tested, errors, sampled)
+            note_solved_steps(kept, segment, tally, solve, self._effects, tested, errors, sampled)
 
     def _room(self, steps: int) -> Kept:
-        """Room for what is kept of so many steps, the same for each stretch."""
+        """Room for what is kept of so many steps, the same for each segment."""
         if steps > len(self._kept.table):
             self._kept = Kept.room(steps, self.case.stream.block, of_svm=self.case.problem.is_svm)
         return self._kept
@@ -343,7 +343,7 @@ class StepJudge:
 
 def _errors(passed: Passed) -> np.ndarray:
     """Bounds on what judged steps are compared by, shape (steps, b), which hold the judge's own errors."""
-    steps, kept = len(passed.stretch.draws), passed.kept
+    steps, kept = len(passed.segment.draws), passed.kept
     return (kept.left if passed.clip is None else kept.table[:, :1, UNCLIPPED])[:steps].copy()
 
 

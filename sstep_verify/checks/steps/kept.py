@@ -1,4 +1,4 @@
-"""The numbers that the pass over the steps of a stretch keeps for the passes after it.
+"""The numbers that the pass over the steps of a segment keeps for the passes after it.
 
 That pass reads every kernel row once; a later pass reads no row, and changes no state.
 """
@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.checks.steps.tally import Tally
+from sstep_verify.checks.steps.step_statistics import StepStatistics
 
 
-class Stretch(NamedTuple):
+class Segment(NamedTuple):
     """Consecutive whole windows of a run.
 
     Parameters
@@ -54,7 +54,7 @@ class Stretch(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What is kept of the steps of a stretch; the last six of K-RR.
+    """What is kept of the steps of a segment; the last six of K-RR.
 
     Parameters
     ----------
@@ -84,22 +84,22 @@ class Kept(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """A stretch after its steps were judged: the arguments of the later passes.
+    """A segment after its steps were judged: the arguments of the later passes.
 
     Parameters
     ----------
     kept : Kept
         What was kept of its steps.
-    stretch : Stretch
-        The stretch.
-    tally : Tally
+    segment : Segment
+        The segment.
+    tally : StepStatistics
         Distances and bounds of its steps.
     clip, solve : ClipConstants and SolveConstants, one of them None
         What its bounds were made from.
     """
 
     kept: Kept
-    stretch: Stretch
-    tally: Tally
+    segment: Segment
+    tally: StepStatistics
     clip: object
     solve: object

@@ -11,8 +11,8 @@ import numpy as np
 
 from sstep_verify.checks.steps.clip import judge_clipped_step
 from sstep_verify.checks.steps.solve import judge_solved_step
-from sstep_verify.checks.steps.tally import REPEATED, TAIL_STEP, THRICE, event
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.checks.steps.step_statistics import REPEATED, TAIL_STEP, THRICE, event
+from sstep_verify.compiled import inlined
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.sums import increment_error, unequal_error
 
@@ -107,8 +107,8 @@ def state_of(
     )  # fmt: skip
 
 
-@compiled_borrowing
-def judge_steps(rows, state, stretch, sums, clip, solve, block, kept, tally):
+@inlined
+def judge_steps(rows, state, segment, sums, clip, solve, block, kept, tally):
     """Judge the steps of some whole windows, one after the other.
 
     Of the two finishers that one is compiled of which there are constants: whether an argument is None is
@@ -120,7 +120,7 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, kept, tally):
         Kernel rows of the coordinates drawn, their errors, and where each coordinate's row is.
     state : State
         The run's own a, advanced by the log, and the judge's scratch.
-    stretch : Stretch
+    segment : Segment
         Coordinates drawn, logged values, steps per window, and where in the run they lie.
     sums : SumConstants
         Of the bounds.
@@ -130,28 +130,28 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, kept, tally):
         Further scratch, of a K-RR.
     kept : Kept
         Out: what later passes need of each step.
-    tally : Tally
+    tally : StepStatistics
         Out: distances, bounds and events.
     """
-    steps, held = stretch.draws.shape[0], nonzero(state.alpha)
+    steps, held = segment.draws.shape[0], nonzero(state.alpha)
     reach = max(reached(state.largest, state.alpha), rows.least)
-    for begin in range(0, steps, stretch.width):
-        end = min(begin + stretch.width, steps)
-        tail = stretch.closing and end - begin < stretch.width
+    for begin in range(0, steps, segment.width):
+        end = min(begin + segment.width, steps)
+        tail = segment.closing and end - begin < segment.width
         progress = Progress(held, held, 0, 0, False, reach)
         for step in range(begin, end):
-            begin_step(state, stretch.draws[step], tally, stretch.first + step, tail)
+            begin_step(state, segment.draws[step], tally, segment.first + step, tail)
             if clip is None:
                 if solve is not None:
-                    judge_solved_step(rows, state, block, stretch, step, solve, progress, kept, tally)
+                    judge_solved_step(rows, state, block, segment, step, solve, progress, kept, tally)
             else:
-                judge_clipped_step(rows, state, stretch, step, clip, progress, kept, tally)
-            progress = follow_step(state, sums, stretch, step, progress, block)
+                judge_clipped_step(rows, state, segment, step, clip, progress, kept, tally)
+            progress = follow_step(state, sums, segment, step, progress, block)
         held, reach = progress.held, progress.reach
-        end_window(state, stretch.draws[begin:end])
+        end_window(state, segment.draws[begin:end])
 
 
-@compiled_borrowing
+@inlined
 def begin_step(state, drawn, tally, iteration, tail):
     """Count the draws of a step, and the events that the stream makes of it."""
     repeats = 0
@@ -169,10 +169,10 @@ def begin_step(state, drawn, tally, iteration, tail):
         event(tally, TAIL_STEP, iteration)
 
 
-@compiled_borrowing
-def follow_step(state, sums, stretch, step, progress, block):
+@inlined
+def follow_step(state, sums, segment, step, progress, block):
     """Take the log's word for a step: a after it, and what the window did with it."""
-    drawn, logged = stretch.draws[step], stretch.log[step]
+    drawn, logged = segment.draws[step], segment.log[step]
     held, most, moves, reach = progress.held, progress.most, progress.moves, progress.reach
     for place in range(drawn.size):
         i, value, times = drawn[place], logged[place], block.times[place]
@@ -200,7 +200,7 @@ def follow_step(state, sums, stretch, step, progress, block):
     return Progress(progress.support, held, progress.steps + 1, most, moves, reach)
 
 
-@compiled_borrowing
+@inlined
 def end_window(state, draws):
     """Forget what a window did that drew these coordinates, shape (steps, b)."""
     for step in range(draws.shape[0]):
@@ -215,7 +215,7 @@ def end_window(state, draws):
             state.start[i] = state.signed[i]
 
 
-@compiled_borrowing
+@inlined
 def nonzero(vector):
     """Number of the entries of a vector that are not 0."""
     count = 0
@@ -224,7 +224,7 @@ def nonzero(vector):
     return count
 
 
-@compiled_borrowing
+@inlined
 def reached(largest, alpha):
     """Leading entries up to the last one of either vector that is not 0, or no number."""
     for place in range(alpha.size, 0, -1):

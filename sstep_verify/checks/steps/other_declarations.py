@@ -18,7 +18,7 @@ from sstep_verify.checks.shared.terms import core_terms, first_unseen
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.rounding.arithmetic import held_problem
+from sstep_verify.rounding.arithmetic import rounded_problem
 from sstep_verify.verdict import Hint, HintKind, Status
 
 ORTHOGONAL: Literal["orthogonal"] = "orthogonal"
@@ -49,7 +49,7 @@ def _hints_of_precision(judged: JudgedRun, oracle: Oracle) -> tuple[Hint, ...]:
     if case.declaration.precision == SINGLE or log is None or not held_in_float32(log).all():
         return ()
     other = replace(case, declaration=replace(case.declaration, precision=SINGLE))
-    held = held_problem(case.problem, other.formulas)
+    held = rounded_problem(case.problem, other.formulas)
     if held is None:
         return ()
     explains = _explains(judged, replace(other, problem=held), oracle.of(held))

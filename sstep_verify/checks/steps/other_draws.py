@@ -49,7 +49,7 @@ def _store(case: Case, trajectory: Trajectory, alpha: np.ndarray, begin: int, en
 
 
 def _explains(case: Case, trajectory: Trajectory, number: int, before: np.ndarray, off: int) -> bool:
-    """Whether draws are off from some window of a stretch on, which ends at a record, and stay so."""
+    """Whether draws are off from some window of a segment on, which ends at a record, and stay so."""
     begin, end = trajectory.iterations[number - 1 : number + 1].tolist()
     if (
         trajectory.start + begin + off < 0

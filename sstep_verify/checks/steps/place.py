@@ -8,7 +8,7 @@ import numpy as np
 from sstep_reference import InvalidInputError, SingularSystemError
 from sstep_reference.arithmetic import Float
 
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.comparison import Comparison
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.seen import BITS
 from sstep_verify.numerics import kernel_rows
@@ -18,17 +18,17 @@ from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import Hint, HintKind, Place, Status
 
 
-def placed(judged: JudgedRun, finding: Finding) -> Finding:
-    """The finding on a step with its place, and a hint where its log was not written.
+def placed(judged: JudgedRun, comparison: Comparison) -> Comparison:
+    """The comparison on a step with its place, and a hint where its log was not written.
 
     A FAIL has the exact value as well, where a window of one step is replayed at all.
     """
-    iteration, log = finding.window.begin, judged.trajectory.log
-    hints = finding.hints
+    iteration, log = comparison.window.begin, judged.trajectory.log
+    hints = comparison.hints
     if log is not None and np.isnan(judged.step(iteration)[1]).any():
         hints = *hints, unwritten(log)
-    failed = finding.status is Status.FAIL
-    return replace(finding, place=_place_of(judged, iteration, with_exact=failed), hints=hints)
+    failed = comparison.status is Status.FAIL
+    return replace(comparison, place=_place_of(judged, iteration, with_exact=failed), hints=hints)
 
 
 def unwritten(log: np.ndarray) -> Hint:

@@ -9,8 +9,8 @@ import numpy as np
 from sstep_verify.bounds.step.residual import factored, solve_errors, solve_underflow
 from sstep_verify.checks.steps.kept import OF_LATE
 from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, keep_row, right_hand_side_error, row_sums
-from sstep_verify.compiled import compiled_borrowing
-from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.compiled import inlined
+from sstep_verify.rounding.arithmetic import ROUND_UP
 from sstep_verify.rounding.block.factorisation import LU, solve_error, solve_numbers
 from sstep_verify.rounding.sums import increment_error, unequal_error
 
@@ -58,7 +58,7 @@ def block_of(block: int) -> Block:
     return Block._make((*np.zeros((6, block)), *np.zeros((2, block, block)), *counts))
 
 
-@compiled_borrowing
+@inlined
 def norm(vector):
     """2-norm that neither overflows nor underflows where the largest entry does not."""
     largest = 0.0
@@ -75,7 +75,7 @@ def norm(vector):
     return np.sqrt(total) * largest
 
 
-@compiled_borrowing
+@inlined
 def _worst_entry(residual, left):
     """Place of the entry of a residual that is largest beside its bound, or of the first NaN."""
     worst, most = 0, -1.0
@@ -88,15 +88,15 @@ def _worst_entry(residual, left):
     return worst
 
 
-@compiled_borrowing
-def judged_residual(rows, state, block, stretch, step, constants, progress, kept):
+@inlined
+def judged_residual(rows, state, block, segment, step, constants, progress, kept):
     """Set the residual of one block step, and bounds on its entries, in `kept`.
 
     An increment that is no number, or longer than any right one, leaves no residual.
     Returns bound and size of the entry that is largest beside its bound, or of the increment where there is
     no residual, the bound infinite where nothing is promised; and whether there is one.
     """
-    drawn, logged, drift = stretch.draws[step], stretch.log[step], stretch.drift[step]
+    drawn, logged, drift = segment.draws[step], segment.log[step], segment.drift[step]
     largest, count = constants.sums.largest, drawn.size
     left, increment = kept.left[step], kept.increment[step]
     for place in range(count):
@@ -134,7 +134,7 @@ def judged_residual(rows, state, block, stretch, step, constants, progress, kept
             shared = solve_errors(constants, block.factor, block.reach, doubt, trace, left)
         shared = min(shared, backward) * norm(block.reach)
     for place in range(count):
-        left[place] = (left[place] + shared + underflow_error + drift + unequal) * OUTWARD
+        left[place] = (left[place] + shared + underflow_error + drift + unequal) * ROUND_UP
     for place in range(count):
         # What is left is the mean over the draws of a coordinate.
         left[block.final[place]] = max(left[block.final[place]], left[place])
@@ -145,7 +145,7 @@ def judged_residual(rows, state, block, stretch, step, constants, progress, kept
     return left[worst], abs(residual[worst]), True
 
 
-@compiled_borrowing
+@inlined
 def _increment(state, block, increment, drawn, logged, sums):
     """Set the logged increment, its e_t and both sizes together, as shares of each draw.
 
@@ -173,14 +173,14 @@ def _increment(state, block, increment, drawn, logged, sums):
     return spread, most
 
 
-@compiled_borrowing
+@inlined
 def _unequal(state, block, drawn, constants, wrong, change, trace):
     """What is left of each right-hand side more where increments of equal coordinates are not equal.
 
     `wrong` bounds the norm of all that a solver's equations are off by if they are, `change` that of the
     error of its system, below m.
     """
-    apart = wrong / (constants.factors.modulus - change) * OUTWARD
+    apart = wrong / (constants.factors.modulus - change) * ROUND_UP
     block.apart[0], stored = apart, 0.0
     for place in range(drawn.size):
         times = block.times[place]
@@ -191,7 +191,7 @@ def _unequal(state, block, drawn, constants, wrong, change, trace):
     return change * apart + 2.0 * drawn.size * trace * stored
 
 
-@compiled_borrowing
+@inlined
 def _equations(rows, state, block, drawn, step, constants, progress, kept):
     """Set the right-hand side r, G, the residual that the increment leaves, and bounds on their errors.
 
@@ -234,7 +234,7 @@ def _equations(rows, state, block, drawn, step, constants, progress, kept):
     return known, within, trace, given, 2.0 * doubt + constants.doubt * trace
 
 
-@compiled_borrowing
+@inlined
 def _row(rows, slot, block, drawn, step, place, constants, kept):
     """Set a row of G, and what the increment leaves of its right-hand side.
 

@@ -1,4 +1,4 @@
-"""Kernel rows that the judge of steps multiplies, with their sizes and errors: all, or of a stretch."""
+"""Kernel rows that the judge of steps multiplies, with their sizes and errors: all, or of a segment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sstep_verify.bounds.step.clip import entry_errors
 from sstep_verify.bounds.step.residual import ridge_errors
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.kept import AT_START, BEFORE, OF_BOUNDARY, OLD_PRODUCT, OWN_ENTRY, PRODUCT
-from sstep_verify.compiled import compiled_borrowing, compiled_sums
+from sstep_verify.compiled import compiled_sums, inlined
 from sstep_verify.oracle.facade import ROWS, Oracle
 from sstep_verify.rounding.arithmetic import raise_smallest, smallest_subnormal
 from sstep_verify.rounding.kernel.entries import kernel_entries, rows_at_once, stays_small
@@ -24,8 +24,8 @@ from sstep_verify.rounding.sums import NOT_FACTORED, Factored, sorted_sum_error,
 WHOLE_WORDS = 1 << 25
 """Entries of the rows that a case draws, up to which these are formed once: three arrays of 256 MiB."""
 
-STRETCH_WORDS = 1 << 22
-"""Kernel entries of the rows of a stretch, where the matrix is larger than that."""
+SEGMENT_WORDS = 1 << 22
+"""Kernel entries of the rows of a segment, where the matrix is larger than that."""
 
 ENTRIES, SIZES, ERRORS = range(3)
 """What a coordinate's rows are, in their order in `Rows.table`."""
@@ -138,8 +138,8 @@ class JudgeRows:
 
     @property
     def most(self) -> int:
-        """Coordinates drawn that a stretch should not exceed, where not all rows are kept."""
-        return max(STRETCH_WORDS // max(self.columns.size, 1), 1)
+        """Coordinates drawn that a segment should not exceed, where not all rows are kept."""
+        return max(SEGMENT_WORDS // max(self.columns.size, 1), 1)
 
     def of(self, draws: np.ndarray) -> Rows:
         """Rows of at least the coordinates drawn, which are told by their places among the columns."""
@@ -224,7 +224,7 @@ def row_sums(rows, slot, state, reach):
     return RowSums(product, stale, size, entry_error, increment_error)
 
 
-@compiled_borrowing
+@inlined
 def right_hand_side_error(rows, slot, state, sums, of_row, progress, corrections, constant, own_size):
     """Bound on the error of a right-hand side with a row's product with a, and the size of its terms.
 
@@ -245,11 +245,11 @@ def right_hand_side_error(rows, slot, state, sums, of_row, progress, corrections
     return error + rounding, total + error
 
 
-@compiled_borrowing
+@inlined
 def keep_row(kept, rows, state, drawn, step, place, scale, product, stale, progress):
     """Keep of a drawn row, and of its products with alpha, what later passes need: it is at hand now only.
 
-    The step is the place of it in its stretch, and the other place that of the coordinate in the step.
+    The step is the place of it in its segment, and the other place that of the coordinate in the step.
     """
     i, boundary = drawn[place], 0.0
     row, sign = rows.table[rows.slot[i], ENTRIES], state.signs[i]

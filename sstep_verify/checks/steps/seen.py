@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sstep_verify.checks.shared.finding import Finding, Window, ratios, unbounded
+from sstep_verify.checks.shared.comparison import Comparison, Window, ratios, unbounded
 from sstep_verify.checks.shared.terms import term_of
 from sstep_verify.checks.steps.judged import JudgedRun
-from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED
+from sstep_verify.checks.steps.step_statistics import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED
 from sstep_verify.checks.steps.tested import Tested
 from sstep_verify.oracle.facade import MOST_BITS
 from sstep_verify.quantities import (
@@ -28,7 +28,7 @@ from sstep_verify.quantities import (
     WRITE_BACK,
 )
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.verdict import SEEN, Term, Why
+from sstep_verify.verdict import DETECTION_FACTOR, Sensitivity, Why
 
 EXACT_WORDS = 1 << 16
 """Kernel entries of the exact steps of a run; one step is replayed even where it has more."""
@@ -40,12 +40,12 @@ BITS = 192
 """Precision a step is replayed with at first: one step loses few bits."""
 
 
-def exact_steps(judged: JudgedRun) -> list[Finding]:
+def exact_steps(judged: JudgedRun) -> list[Comparison]:
     """Replay steps of a judged run exactly.
 
     Returns
     -------
-    list of Finding
+    list of Comparison
         One per step replayed that has a bound; with the smallest relative errors of either sign, by
         quantity, that it was certain to show, of those that it shows best.
     """
@@ -57,11 +57,11 @@ def exact_steps(judged: JudgedRun) -> list[Finding]:
     telling = _telling(judged) if most > len(why) else {}
     for iteration, errors in telling.items():
         why.setdefault(iteration, f"shows_{next(iter(errors))}")
-    findings = (
+    comparisons = (
         _exact(judged, iteration, why[iteration], telling.get(iteration, {}))
         for iteration in list(why)[:most]
     )
-    return [finding for finding in findings if finding.bound < math.inf]
+    return [comparison for comparison in comparisons if comparison.bound < math.inf]
 
 
 def _telling(judged: JudgedRun) -> dict[int, dict[str, tuple[float, float]]]:
@@ -105,7 +105,9 @@ def _notable(judged: JudgedRun) -> dict[int, str]:
     return notable
 
 
-def _exact(judged: JudgedRun, iteration: int, why: str, least: dict[str, tuple[float, float]]) -> Finding:
+def _exact(
+    judged: JudgedRun, iteration: int, why: str, least: dict[str, tuple[float, float]]
+) -> Comparison:
     trajectory, judge, (drawn, logged) = judged.trajectory, judged.judge.exact, judged.step(iteration)
     before = judge.alpha_before(trajectory, iteration)
     after = before.copy()
@@ -118,21 +120,25 @@ def _exact(judged: JudgedRun, iteration: int, why: str, least: dict[str, tuple[f
         # A step from no vector of numbers is none.
         return unbounded(math.inf, window=window, details=chosen)
     if not np.isfinite(after).all():
-        return Finding(math.inf, math.inf, bound, window, least=least, details=chosen)
+        return Comparison(math.inf, math.inf, bound, window, least=least, details=chosen)
     bits = BITS
     while True:
         lower, upper = judge.step_error(before, after, drawn, bits)
         place = int(np.argmax(ratios(upper, bounds)))
-        finding = Finding(float(lower[place]), float(upper[place]), float(bounds[place]), window,
+        comparison = Comparison(float(lower[place]), float(upper[place]), float(bounds[place]), window,
             least=least, details=chosen,
         )  # fmt: skip
         # The radius must be small beside the bound, or the ratio is that of the radius.
-        if finding.upper - finding.lower <= finding.bound * 2.0**-10 or bits >= MOST_BITS or bound == 0.0:
-            return finding
+        if (
+            comparison.upper - comparison.lower <= comparison.bound * 2.0**-10
+            or bits >= MOST_BITS
+            or bound == 0.0
+        ):
+            return comparison
         bits *= 2
 
 
-def step_terms(judged: JudgedRun, exact: Sequence[Finding]) -> tuple[Term, ...]:
+def step_terms(judged: JudgedRun, exact: Sequence[Comparison]) -> tuple[Sensitivity, ...]:
     """One record per quantity that the steps of a run have, of which some were replayed exactly."""
     case, length, s = judged.case, judged.trajectory.length, judged.trajectory.s
     shown = [step.least for step in exact if step.decided]
@@ -153,16 +159,16 @@ def step_terms(judged: JudgedRun, exact: Sequence[Finding]) -> tuple[Term, ...]:
         limit = max(both)
         counts = int(judged.tested.planned[0]), int(judged.tested.looked[0]), seen
         # Left out, what was not seen changes no step by more than this.
-        largest = SEEN / min(least) if min(least) > 0.0 else math.inf
+        largest = DETECTION_FACTOR / min(least) if min(least) > 0.0 else math.inf
         if not seen:
-            largest = min(largest, SEEN)
+            largest = min(largest, DETECTION_FACTOR)
             # What may be left out altogether may be off by as much.
             limit = limit if limit >= 1.0 else math.inf
         terms.append(term_of(name, limit, *counts, _why_not(name, judged), largest))
     return tuple(terms)
 
 
-def _write_back(judged: JudgedRun) -> Term:
+def _write_back(judged: JudgedRun) -> Sensitivity:
     """Stored values are compared bit for bit at every recorded iteration."""
     trajectory = judged.trajectory
     pairs = zip(trajectory.alphas[:-1], trajectory.alphas[1:], strict=True)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from sstep_verify.checks.steps.residual import judged_residual
-from sstep_verify.checks.steps.tally import FREE, event
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.checks.steps.step_statistics import FREE, event
+from sstep_verify.compiled import inlined
 
 
-@compiled_borrowing
-def judge_solved_step(rows, state, block, stretch, step, constants, progress, kept, tally):
+@inlined
+def judge_solved_step(rows, state, block, segment, step, constants, progress, kept, tally):
     """Judge one step, by the entry of its residual that is largest beside its bound.
 
-    `step` is its place in the stretch, `constants` are those of the bounds, and `progress` is what its
+    `step` is its place in the segment, `constants` are those of the bounds, and `progress` is what its
     window did before; the rest is as for `judge_steps`.
     """
-    bound, distance, solved = judged_residual(rows, state, block, stretch, step, constants, progress, kept)
+    bound, distance, solved = judged_residual(rows, state, block, segment, step, constants, progress, kept)
     tally.distance[step], tally.bound[step], kept.solved[step] = distance, bound, solved
-    event(tally, FREE, stretch.first + step)
+    event(tally, FREE, segment.first + step)

@@ -20,7 +20,7 @@ from sstep_verify.checks.steps.effects import (
     tail_of,
 )
 from sstep_verify.checks.steps.kept import AT_START, BEFORE, OF_LATE, UNCLIPPED
-from sstep_verify.checks.steps.tally import (
+from sstep_verify.checks.steps.step_statistics import (
     BOUNDARY,
     CURVATURE,
     KERNEL,
@@ -39,10 +39,10 @@ from sstep_verify.checks.steps.tally import (
     UPPER,
     is_over,
 )
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import inlined
 from sstep_verify.rounding.box import finish, soft
 from sstep_verify.rounding.sums import FROZEN
-from sstep_verify.verdict import SEEN
+from sstep_verify.verdict import DETECTION_FACTOR
 
 SOLVED = (
     STALE, SAMPLES, PENALTY, CURVATURE, OFF_DIAGONAL, KERNEL, SAME, OVERLAP, BOUNDARY, STREAM, TAIL,
@@ -82,33 +82,33 @@ class Tested(NamedTuple):
         return cls(planned, looked, seen, acts, np.array(best) - 1, np.full((2, len(NAMES)), np.inf))
 
 
-@compiled_borrowing
-def note_clipped_steps(kept, stretch, tally, constants, effects, tested, errors):
-    """Count what the steps of a stretch of a K-SVM would have shown; see `Passed`.
+@inlined
+def note_clipped_steps(kept, segment, tally, constants, effects, tested, errors):
+    """Count what the steps of a segment of a K-SVM would have shown; see `Passed`.
 
     `errors`, shape (steps, 1), are those of the judge that are no part of the bounds.
     """
-    steps, looked, tail = stretch.draws.shape[0], 0, tail_of(stretch)
+    steps, looked, tail = segment.draws.shape[0], 0, tail_of(segment)
     for step in range(steps):
         looked += tally.bound[step] < np.inf
         # A step without curvature ends at the limit whatever its quantities are.
         if kept.table[step, 0, UNCLIPPED] < np.inf:
             end = clipped_effects(effects, kept, step, constants, tally.bound[step], errors[step, 0])
             _clipped_step(
-                kept, tally.bound[step], step, constants, effects, tested, stretch.first, tail, end
+                kept, tally.bound[step], step, constants, effects, tested, segment.first, tail, end
             )
     tested.planned[0] += steps
     tested.looked[0] += looked
 
 
-@compiled_borrowing
-def note_solved_steps(kept, stretch, tally, constants, effects, tested, errors, sampled):
-    """Count what the steps of a stretch of a K-RR would have shown: all if `sampled`, else wrong ones.
+@inlined
+def note_solved_steps(kept, segment, tally, constants, effects, tested, errors, sampled):
+    """Count what the steps of a segment of a K-RR would have shown: all if `sampled`, else wrong ones.
 
     `errors`, shape (steps, b), are those of the judge that are no part of the bounds.
     """
-    tail = tail_of(stretch)
-    for step in range(stretch.draws.shape[0]):
+    tail = tail_of(segment)
+    for step in range(segment.draws.shape[0]):
         if not (sampled or is_over(tally, step)):
             continue
         tested.planned[0] += 1
@@ -125,10 +125,10 @@ def note_solved_steps(kept, stretch, tally, constants, effects, tested, errors, 
                 _note_left_out(tested, quantity, sure, 1.0)
                 if quantity != STREAM and size > 0.0:
                     error = of_residual(quantity, effect, kept, step, constants, errors[step])
-                    _note_from(tested, quantity, stretch.first + step, error, error)
+                    _note_from(tested, quantity, segment.first + step, error, error)
 
 
-@compiled_borrowing
+@inlined
 def _clipped_step(kept, bound, step, constants, effects, tested, first, tail, end):
     """Count what one step would have shown of an error in each quantity; `bound` is on the stored value."""
     iteration, entry = first + step, kept.table[step, 0]
@@ -143,14 +143,14 @@ def _clipped_step(kept, bound, step, constants, effects, tested, first, tail, en
     # where the step is certain to end there, be the end too far by what the step is beyond it.
     if free > box.upper:
         _note_left_out(tested, UPPER, free - box.upper, end.bound)
-        if free - box.upper > SEEN * end.bound:
-            error = SEEN * max(bound, u * box.upper) / box.upper
+        if free - box.upper > DETECTION_FACTOR * end.bound:
+            error = DETECTION_FACTOR * max(bound, u * box.upper) / box.upper
             _note_from(tested, UPPER, iteration, error, error)
     if free < box.lower:
         beyond = box.lower - free
         _note_left_out(tested, LOWER, beyond, end.bound)
-        if beyond > SEEN * end.bound:
-            error = SEEN * max(bound, u * beyond) / beyond
+        if beyond > DETECTION_FACTOR * end.bound:
+            error = DETECTION_FACTOR * max(bound, u * beyond) / beyond
             _note_from(tested, LOWER, iteration, error, error)
     # A coordinate stepped on twice in a row stays as it is: the log would hold its value. So does that of
     # values that are all clipped to a wrong end, of draws that were all followed.
@@ -159,11 +159,11 @@ def _clipped_step(kept, bound, step, constants, effects, tested, first, tail, en
         change = abs(end.value - entry[BEFORE])
         _note_left_out(tested, TAIL, change, end.bound)
         if change > 0.0:
-            error = SEEN * end.bound / change
+            error = DETECTION_FACTOR * end.bound / change
             _note_from(tested, TAIL, iteration, error, error)
 
 
-@compiled_borrowing
+@inlined
 def _note_moved(tested, quantity, iteration, change, size, end):
     """Note what an error in a quantity would have shown.
 
@@ -172,37 +172,37 @@ def _note_moved(tested, quantity, iteration, change, size, end):
     moved = abs(change)
     if moved == 0.0:
         return
-    if size * moved > SEEN * end.bound or tested.acts[quantity] == 0:
+    if size * moved > DETECTION_FACTOR * end.bound or tested.acts[quantity] == 0:
         other = finish(end.box, end.new + size * change, end.knot)
         _note_left_out(tested, quantity, abs(other - end.value), end.bound)
     # What is better than what was found already moves the unclipped value by twice the bound at least.
-    if max(tested.least[0, quantity], tested.least[1, quantity]) * moved > SEEN * end.bound:
+    if max(tested.least[0, quantity], tested.least[1, quantity]) * moved > DETECTION_FACTOR * end.bound:
         _note_from(tested, quantity, iteration, shown_from(end, -change), shown_from(end, change))
 
 
-@compiled_borrowing
+@inlined
 def _note_curvature(tested, iteration, before, change, end):
     """Note what an error of the curvature would have shown: doubled it halves `change`, all it moves."""
     moved = abs(change)
     if moved == 0.0:
         return
-    if 0.5 * moved > SEEN * end.bound or tested.acts[CURVATURE] == 0:
+    if 0.5 * moved > DETECTION_FACTOR * end.bound or tested.acts[CURVATURE] == 0:
         _note_left_out(tested, CURVATURE, abs(divided(end, before, 1.0) - end.value), end.bound)
-    if max(tested.least[0, CURVATURE], tested.least[1, CURVATURE]) * moved > SEEN * end.bound:
+    if max(tested.least[0, CURVATURE], tested.least[1, CURVATURE]) * moved > DETECTION_FACTOR * end.bound:
         plus, minus = of_curvature(end, before, change)
         _note_from(tested, CURVATURE, iteration, plus, minus)
 
 
-@compiled_borrowing
+@inlined
 def _note_left_out(tested, quantity, dropped, bound):
     """Note that leaving a quantity out changes a step of some `bound` by `dropped`."""
     if dropped > 0.0:
         tested.acts[quantity] = 1
-    if dropped > SEEN * bound:
+    if dropped > DETECTION_FACTOR * bound:
         tested.seen[quantity] += 1
 
 
-@compiled_borrowing
+@inlined
 def _note_from(tested, quantity, iteration, plus, minus):
     """Note the errors, too large and too small, from which on one step shows a quantity to be wrong."""
     if plus < tested.least[0, quantity]:

@@ -11,7 +11,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.window.compare import largest_until
 from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.quantities import SvmSteps
-from sstep_verify.rounding.arithmetic import held_problem
+from sstep_verify.rounding.arithmetic import rounded_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
 
@@ -54,7 +54,7 @@ def explain_window(case: Case, trajectory: Trajectory, begin: int, end: int) -> 
         None if a is not finite at an end, the bound is infinite, or weights are maintained.
     """
     declaration = case.formulas
-    problem = held_problem(case.problem, declaration) or case.problem  # as it is judged
+    problem = rounded_problem(case.problem, declaration) or case.problem  # as it is judged
     before, after = trajectory.at(begin), trajectory.at(end)
     if declaration.weights is not None or not (np.isfinite(before).all() and np.isfinite(after).all()):
         return None

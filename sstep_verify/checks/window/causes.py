@@ -9,7 +9,7 @@ import numpy as np
 from sstep_reference import SingularSystemError
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.comparison import Comparison
 from sstep_verify.checks.window.compare import RunWindow
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate, Suspects, suspects_of
@@ -114,15 +114,17 @@ def suspects_in(case: Case, s: int, *, between: bool) -> Suspects:
     return suspects_of(problem, form, s, block, between=between, replacement=repeated)
 
 
-def causes_of(case: Case, s: int, findings: Sequence[Finding], *, between: bool) -> list[Candidate]:
+def causes_of(case: Case, s: int, comparisons: Sequence[Comparison], *, between: bool) -> list[Candidate]:
     """What ends every failed window that is diagnosed where the solver ended it.
 
     Only what relates the steps of a window can be wrong `between` them, where the run of s = 1 is right.
     """
-    ended = [finding for finding in findings if finding.end is not None]
+    ended = [comparison for comparison in comparisons if comparison.end is not None]
     places = [WindowEnd(*one.end) for one in ended if one.status is Status.FAIL]
     right = [WindowEnd(*one.end) for one in ended if one.status is Status.PASS]
     causes = explanations(suspects_in(case, s, between=between), places, right)
     # No step moves what its window does not draw: only other draws explain windows in which that happened.
-    moved = any(STREAM in finding.signs and finding.status is Status.FAIL for finding in findings)
+    moved = any(
+        STREAM in comparison.signs and comparison.status is Status.FAIL for comparison in comparisons
+    )
     return [cause for cause in causes if cause.mutation.early] if moved else causes

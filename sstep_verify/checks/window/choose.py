@@ -17,7 +17,7 @@ import numpy as np
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.case import Case, loggable
-from sstep_verify.checks.shared.finding import Window
+from sstep_verify.checks.shared.comparison import Window
 from sstep_verify.numerics import kernel_rows
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import TAIL

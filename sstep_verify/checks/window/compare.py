@@ -12,7 +12,7 @@ from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.window.ridge import ridge_component_bound, ridge_panel_bound, ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
+from sstep_verify.checks.shared.comparison import Comparison, Window, ratios, wrong
 from sstep_verify.checks.shared.signs import FIRST_ALPHA
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.replay import Replay
@@ -31,7 +31,7 @@ SMALL = 2.0**-10
 
 @dataclass(frozen=True, eq=False)
 class RunWindow:
-    """A window of a run, or a stretch of several, with what the run recorded of it.
+    """A window of a run, or a segment of several, with what the run recorded of it.
 
     Parameters
     ----------
@@ -203,8 +203,9 @@ def compare(
     bound: np.ndarray,
     resolved: np.ndarray,
     quantities: Iterable[str] | None = None,
-) -> Finding:
-    """The finding on a window, where measured / bound is largest; on an infinite bound, where there is one.
+) -> Comparison:
+    """The comparison on a window, where measured / bound is largest; on an infinite bound, where there is
+    one.
 
     Each measured value comes with its bound and its `resolution`. Effects are those of leaving out the
     quantities named: of all if `quantities` is None, of none if it is empty.
@@ -222,7 +223,7 @@ def compare(
     coordinate = int(replay.places[row]) if row >= 0 else None
     # Where nothing is promised it does not matter how wide an enclosure is that overflowed.
     upper = replay.upper if bound[place] < math.inf else replay.lower
-    return Finding(
+    return Comparison(
         float(replay.lower[place]),
         float(upper[place]),
         float(bound[place]),
@@ -241,7 +242,9 @@ def undrawn_apart(one: np.ndarray, other: np.ndarray, draws: np.ndarray) -> int 
     return int(apart[0]) if apart.size else None
 
 
-def moved_undrawn(window: Window, begin, end, draws: np.ndarray, *, apart: bool = False) -> Finding | None:
+def moved_undrawn(
+    window: Window, begin, end, draws: np.ndarray, *, apart: bool = False
+) -> Comparison | None:
     """A coordinate that the window does not draw and that moved all the same.
 
     Where the two ends may be those of runs `apart`, another reason is that a run began elsewhere than at

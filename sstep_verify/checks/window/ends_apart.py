@@ -4,13 +4,13 @@ Such a window begins with the alpha of the shorter run and ends with that of the
 solver need not begin both alike to the last bit: one that forms the kernel rows of a whole run at once
 rounds them otherwise. So what is beyond the bound of a window is taken for wrong only where the longer run
 is beyond its bound from its own start too, all its steps taken together. Where it is not, the window is not
-decided; one in which a coordinate moved that it does not draw is judged by that longer stretch instead.
+decided; one in which a coordinate moved that it does not draw is judged by that longer segment instead.
 """
 
 from __future__ import annotations
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, unknown
+from sstep_verify.checks.shared.comparison import Comparison, Window, unknown
 from sstep_verify.checks.window.choose import screenable
 from sstep_verify.checks.window.many_windows import REPLAY_WORK, work_of
 from sstep_verify.checks.window.one_window import WindowReplays
@@ -37,19 +37,19 @@ class EndsApart:
         self._case, self._replays = case, replays
         self._faulty = case.formulas.level >= 2  # There all windows are of one run.
 
-    def confirmed(self, run: Trajectory, finding: Finding) -> Finding:
-        """The finding on a window, or what is known of it in its place where it is not confirmed."""
-        if finding.status is not Status.FAIL or self._faulty:
-            return finding
-        whole = self._from_start(run, finding.window.end) if finding.window.begin else finding
+    def confirmed(self, run: Trajectory, comparison: Comparison) -> Comparison:
+        """The comparison on a window, or what is known of it in its place where it is not confirmed."""
+        if comparison.status is not Status.FAIL or self._faulty:
+            return comparison
+        whole = self._from_start(run, comparison.window.end) if comparison.window.begin else comparison
         if whole.status is Status.FAIL:
             self._faulty = True
-            return finding
-        if whole.status is Status.PASS and not finding.bits:
+            return comparison
+        if whole.status is Status.PASS and not comparison.bits:
             return whole
-        return unknown(window=finding.window, why=Why.ENDS_APART)
+        return unknown(window=comparison.window, why=Why.ENDS_APART)
 
-    def _from_start(self, run: Trajectory, end: int) -> Finding:
+    def _from_start(self, run: Trajectory, end: int) -> Comparison:
         """A run from its own start, in float64 or exactly; INCONCLUSIVE where it is too long."""
         case, window = self._case, Window(0, end)
         screened = bridge(case, run, 0, end) if screenable(case) else None

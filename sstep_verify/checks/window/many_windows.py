@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.comparison import Comparison, Window
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.checks.window.tries import kept_telling
 from sstep_verify.quantities import KERNEL
@@ -39,50 +39,50 @@ def work_of(case: Case, window: Window) -> int:
     return drawn * (min(drawn, case.problem.samples) + case.stream.block)
 
 
-def findings_on_windows(
+def comparisons_on_windows(
     case: Case,
     chosen: list[tuple[Trajectory, Window]],
-    flagged: list[tuple[Trajectory, Finding]],
+    flagged: list[tuple[Trajectory, Comparison]],
     replays: WindowReplays,
     names: list[str],
-    confirm: Callable[[Trajectory, Finding], Finding],
-) -> list[Finding]:
+    confirm: Callable[[Trajectory, Comparison], Comparison],
+) -> list[Comparison]:
     """Replay chosen windows, then flagged ones up to `MOST_CONFIRMED`, `MOST_REPLAYED` and `REPLAY_WORK`.
 
     Each comes with its run, and is confirmed where it fails. The effect of a quantity costs a replay of its
     own. Where a window is short all are computed; where it is long, those of the kernel correction and of
     what no window before showed.
     """
-    findings: list[Finding] = []
+    comparisons: list[Comparison] = []
     unseen, spent = set(names), 0
-    further = [(run, finding.window) for run, finding in flagged]
+    further = [(run, comparison.window) for run, comparison in flagged]
     for place, (trajectory, window) in enumerate([*chosen, *further], -len(chosen)):
         work, words = work_of(case, window), case.panel_words(window.end - window.begin)
         if place >= 0:
             spent += work + words
-            confirmed = count_failed(findings[len(chosen) :]) >= MOST_CONFIRMED
+            confirmed = count_failed(comparisons[len(chosen) :]) >= MOST_CONFIRMED
             if confirmed or place >= MOST_REPLAYED or (place and spent > REPLAY_WORK):
                 break
         again = set(names) if work <= EFFECT_WORK else {KERNEL} & set(names)
-        finding = replays.replay_and_compare(
+        comparison = replays.replay_and_compare(
             trajectory,
             window,
             names=again | unseen,
-            diagnose=case.diagnose and count_failed(findings) < MOST_DIAGNOSED,
+            diagnose=case.diagnose and count_failed(comparisons) < MOST_DIAGNOSED,
         )
-        findings = kept_telling([*findings, confirm(trajectory, finding)], names)
-        unseen = {name for name in unseen if not finding.shows(name)}
-    return findings
+        comparisons = kept_telling([*comparisons, confirm(trajectory, comparison)], names)
+        unseen = {name for name in unseen if not comparison.shows(name)}
+    return comparisons
 
 
-def count_failed(findings: list[Finding]) -> int:
+def count_failed(comparisons: list[Comparison]) -> int:
     """How many of them fail."""
-    return sum(finding.status is Status.FAIL for finding in findings)
+    return sum(comparison.status is Status.FAIL for comparison in comparisons)
 
 
 def replay_bridge(
-    case: Case, plain: Trajectory, bridge: Finding | None, replays: WindowReplays, *, right: bool
-) -> list[Finding]:
+    case: Case, plain: Trajectory, bridge: Comparison | None, replays: WindowReplays, *, right: bool
+) -> list[Comparison]:
     """Where the run made again was another one: what the plain run did there, if that may be wrong.
 
     The other one is `right` if none of its windows is beyond the bound of the screen.

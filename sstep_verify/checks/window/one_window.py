@@ -19,7 +19,7 @@ import numpy as np
 
 from sstep_verify.bounds.window.ridge import MOST_COEFFICIENTS
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, unbounded, unknown, wrong
+from sstep_verify.checks.shared.comparison import Comparison, Window, unbounded, unknown, wrong
 from sstep_verify.checks.shared.overflow import finite_promised
 from sstep_verify.checks.window.compare import (
     RunWindow,
@@ -67,7 +67,7 @@ class WindowReplays:
         names: Collection[str] | None = None,
         diagnose: bool = True,
         afresh: bool = False,
-    ) -> Finding:
+    ) -> Comparison:
         """Replay one window and compare.
 
         Effects are those of the quantities named: of all that act in the window if `names` is None, of none
@@ -101,10 +101,10 @@ class WindowReplays:
         first = trajectory.start + begin
         return trajectory.at(begin), self.case.stream.blocks(first, first + trajectory.s)
 
-    def _spoiled_before(self, trajectory: Trajectory, window: Window) -> Finding:
+    def _spoiled_before(self, trajectory: Trajectory, window: Window) -> Comparison:
         """A window that starts from numbers that are not finite: decided by where they came about.
 
-        That is the stretch from the last recorded iteration with finite numbers to the next one. Exact
+        That is the segment from the last recorded iteration with finite numbers to the next one. Exact
         steps do not depend on s, so it is bounded as one window; an infinite bound promises nothing.
         """
         finite, recorded = np.isfinite(trajectory.alphas).all(axis=1), None
@@ -123,15 +123,15 @@ class WindowReplays:
             return unknown(window=window, place=Place(begin, end), why=Why.TOO_LARGE)
         weights = None if recorded is None else recorded[first - 1]
         before, after = trajectory.alphas[first - 1 : first + 1]
-        stretch = RunWindow(window, before, after, draws, weights)
-        return self._not_finite(stretch, Window(begin, end))
+        segment = RunWindow(window, before, after, draws, weights)
+        return self._not_finite(segment, Window(begin, end))
 
-    def _not_finite(self, recorded: RunWindow, stretch: Window) -> Finding:
-        """A wrong end, unless nothing is promised of the stretch in which numbers ceased to be finite."""
-        spoiled, place = np.flatnonzero(~np.isfinite(recorded.end)), _weights(stretch)
+    def _not_finite(self, recorded: RunWindow, segment: Window) -> Comparison:
+        """A wrong end, unless nothing is promised of the segment in which numbers ceased to be finite."""
+        spoiled, place = np.flatnonzero(~np.isfinite(recorded.end)), _weights(segment)
         if spoiled.size:
             first = int(spoiled[0])
-            place = Place(stretch.begin, stretch.end, first, found=float(recorded.end[first]))
+            place = Place(segment.begin, segment.end, first, found=float(recorded.end[first]))
         # The end does not enter the exact steps that the bound is made of.
         replay = self._replay(replace(recorded, end=recorded.begin), FIRST_BITS)
         if replay is not None:
@@ -140,22 +140,24 @@ class WindowReplays:
                 return wrong(window=recorded.window, place=place)
         return unbounded(math.inf, window=recorded.window, place=place, why=Why.OVERFLOW)
 
-    def _compared(self, recorded: RunWindow, names: Collection[str] | None, *, diagnose: bool) -> Finding:
+    def _compared(
+        self, recorded: RunWindow, names: Collection[str] | None, *, diagnose: bool
+    ) -> Comparison:
         """The comparison, with what could have been seen and, for diagnosis, its end."""
         replayed = self.replayed(recorded)
         assert replayed is not None  # Of the data every block system is proven invertible.
         replay, bound = replayed
         resolved = resolution(self.case.formulas, replay, recorded.begin, recorded.end)
-        finding = compare(recorded.window, replay, bound, resolved, names)
-        if recorded.tail and WRITE_BACK in finding.dropped:
+        comparison = compare(recorded.window, replay, bound, resolved, names)
+        if recorded.tail and WRITE_BACK in comparison.dropped:
             # A tail that is not made leaves a as it was, as one whose new values are not stored does.
-            finding.dropped[TAIL] = finding.dropped[WRITE_BACK]
-        place = _with_values(self.case.problem, finding.place, replay, recorded)
-        tried = Tries(self.case, recorded, replay, bound, resolved) if finding.dropped else None
+            comparison.dropped[TAIL] = comparison.dropped[WRITE_BACK]
+        place = _with_values(self.case.problem, comparison.place, replay, recorded)
+        tried = Tries(self.case, recorded, replay, bound, resolved) if comparison.dropped else None
         unmade = recorded.tail and np.array_equal(recorded.begin, recorded.end)
-        signs = (TAIL,) if unmade and finding.status is Status.FAIL else ()
+        signs = (TAIL,) if unmade and comparison.status is Status.FAIL else ()
         end = (self, recorded) if diagnose else None
-        return replace(finding, place=place, tried=tried, end=end, signs=signs)
+        return replace(comparison, place=place, tried=tried, end=end, signs=signs)
 
     def replayed(self, recorded: RunWindow, panel: Panel | None = None) -> tuple[Replay, np.ndarray] | None:
         """Replay at rising precision until the enclosure is narrow beside its bound, or surely beyond.

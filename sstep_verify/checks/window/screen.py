@@ -1,10 +1,10 @@
-"""Screens a run: all its windows, or whole stretches of it, in float64 against the judge's own steps.
+"""Screens a run: all its windows, or whole segments of it, in float64 against the judge's own steps.
 
 This module says which windows are screened, and what becomes of them. The judge's steps, the bound and the
 comparison are in bounds/screen.py.
 
 A run is made as a user's run is made, recorded in a few places. From there it is made again, recorded at
-the end of every window: whole where that fits into memory, else in stretches between recorded states,
+the end of every window: whole where that fits into memory, else in segments between recorded states,
 chosen after the run by a digest of what it returned. What is made again must arrive at the states recorded
 before, to the last bit; else it is not the run that was asked about, and its windows do not count for it.
 A solver of level 0 or 1 is asked for a shorter run to every window end, from the first on, as many as cost
@@ -26,7 +26,7 @@ import numpy as np
 from sstep_verify.bounds.screen import THRICE, TWICE, Screened, screen_ridge, screen_svm
 from sstep_verify.bounds.window.svm_formulas import HIGH, LOW
 from sstep_verify.checks.shared.case import Case, after_run, run_key
-from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.comparison import Comparison, Window
 from sstep_verify.checks.window.choose import screenable
 from sstep_verify.checks.window.compare import largest_until
 from sstep_verify.protocol import RunRequest
@@ -48,18 +48,18 @@ PREFIXES = 4
 over those of the run, up to one more run."""
 
 SCREEN = "screen"
-"""Source of a finding that no exact replay stands behind: a screen, which passes windows and fails none."""
+"""Source of a comparison without an exact replay: a screen, which passes windows and fails none."""
 
 NOTABLE = {LOW: "clip low", HIGH: "clip high", TWICE: "overlap", THRICE: "one coordinate drawn three times"}
 """Events of a window of which the first of the run is to be replayed, in words."""
 
 
-def stretch_key(s: int, begin: int, end: int) -> str:
-    """Key of the run of a stretch, recorded at every window end."""
+def segment_key(s: int, begin: int, end: int) -> str:
+    """Key of the run of a segment, recorded at every window end."""
     return f"s={s}/every window of {begin + 1}..{end}"
 
 
-def stretches(case: Case, s: int, plain: Trajectory) -> list[tuple[int, int]]:
+def segments(case: Case, s: int, plain: Trajectory) -> list[tuple[int, int]]:
     """Begin and end of the parts of a plain run that are made again, ascending."""
     length, samples = plain.length, case.problem.samples
     if length == 0 or not np.isfinite(plain.alphas).all():
@@ -83,12 +83,12 @@ def stretches(case: Case, s: int, plain: Trajectory) -> list[tuple[int, int]]:
 
 
 def requests(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
-    """The plain runs again, recorded at every window end, whole or in stretches, by key."""
+    """The plain runs again, recorded at every window end, whole or in segments, by key."""
     wanted = {}
     for s in case.s_values:
         plain = trajectories[run_key(s)]
-        for begin, end in stretches(case, s, plain):
-            wanted[stretch_key(s, begin, end)] = RunRequest(
+        for begin, end in segments(case, s, plain):
+            wanted[segment_key(s, begin, end)] = RunRequest(
                 case.problem,
                 case.stream,
                 s,
@@ -108,9 +108,9 @@ class Screen:
     ----------
     judged : set of int
         Windows that are within a finite bound, by the iteration of the plain run they begin at.
-    within : Finding or None
+    within : Comparison or None
         The one of them whose ratio is largest.
-    flagged : list of (Trajectory, Finding)
+    flagged : list of (Trajectory, Comparison)
         Windows further than the bound, which decides nothing: they are to be replayed exactly; with the run
         made again that they are in; the largest ratio first.
     notable : list of (Trajectory, Window)
@@ -118,25 +118,25 @@ class Screen:
     unlike : int or None
         The iteration at which a run made again first had another alpha than the plain run recorded; None if
         it had none.
-    bridge : Finding or None
+    bridge : Comparison or None
         The part of the plain run where that first happened, judged as one long window; None if there is
         none, or it would take too long.
     """
 
     judged: set[int] = field(default_factory=set)
-    within: Finding | None = None
-    flagged: list[tuple[Trajectory, Finding]] = field(default_factory=list)
+    within: Comparison | None = None
+    flagged: list[tuple[Trajectory, Comparison]] = field(default_factory=list)
     notable: list[tuple[Trajectory, Window]] = field(default_factory=list)
     unlike: int | None = None
-    bridge: Finding | None = None
+    bridge: Comparison | None = None
 
 
 def made_again(
     case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Trajectory]
 ) -> Iterator[Trajectory]:
     """The runs that `requests` asked for, as far as made, their iterations counted as in the plain run."""
-    for begin, end in stretches(case, s, plain) if screenable(case) else ():
-        run = trajectories.get(stretch_key(s, begin, end))
+    for begin, end in segments(case, s, plain) if screenable(case) else ():
+        run = trajectories.get(segment_key(s, begin, end))
         if run is not None:
             yield replace(run, start=plain.start, iterations=run.iterations + begin)
 
@@ -153,13 +153,13 @@ def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Tra
         for first, windows in _parts(case, run):
             for place in range(windows.ratio.size):
                 window = Window(*run.iterations[first + place : first + place + 2].tolist())
-                finding = _compared(windows, place, window)
-                if finding.ratio > 1.0:
-                    screened.flagged.append((run, finding))
-                elif like and np.isfinite(finding.bound):
+                comparison = _compared(windows, place, window)
+                if comparison.ratio > 1.0:
+                    screened.flagged.append((run, comparison))
+                elif like and np.isfinite(comparison.bound):
                     screened.judged.add(window.begin)
-                    if screened.within is None or finding.ratio > screened.within.ratio:
-                        screened.within = finding
+                    if screened.within is None or comparison.ratio > screened.within.ratio:
+                        screened.within = comparison
                 new = int(windows.events[place]) & ~events
                 if like and (tags := tuple(name for event, name in NOTABLE.items() if new & event)):
                     events |= new
@@ -168,12 +168,12 @@ def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Tra
     return screened
 
 
-def _compared(windows: Screened, place: int, window: Window) -> Finding:
+def _compared(windows: Screened, place: int, window: Window) -> Comparison:
     """A screened window; what is beyond a bound that decides nothing may be right all the same."""
     distance, bound = float(windows.distance[place]), float(windows.bound[place])
     beyond = windows.ratio[place] > 1.0
     lower, why = (0.0, Why.NOT_REPLAYED) if beyond else (distance, None)
-    return Finding(lower, distance, bound, window, source=SCREEN, why=why)
+    return Comparison(lower, distance, bound, window, source=SCREEN, why=why)
 
 
 def _first_unlike(plain: Trajectory, run: Trajectory) -> tuple[int, int] | None:
@@ -185,7 +185,7 @@ def _first_unlike(plain: Trajectory, run: Trajectory) -> tuple[int, int] | None:
     return None
 
 
-def bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Finding | None:
+def bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Comparison | None:
     """A recorded part of a run against the judge's own steps, all in one; None if that takes too long."""
     problem, length = case.problem, end - begin
     draws = case.stream.blocks(plain.start + begin, plain.start + end)

@@ -26,13 +26,13 @@ from functools import cached_property
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, ratios
+from sstep_verify.checks.shared.comparison import Comparison, ratios
 from sstep_verify.checks.window.compare import Rounding, RunWindow, bounded, rounding_of
 from sstep_verify.oracle.replay import Replay
 from sstep_verify.quantities import LOWER, UPPER, RidgeSteps, SvmSteps
 from sstep_verify.recurrence.mutation import Mutation, off_by
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.verdict import SEEN, Status
+from sstep_verify.verdict import DETECTION_FACTOR, Status
 
 TELLING = 2
 """Windows of a run in which errors in a quantity are tried, those that show best that it is left out."""
@@ -89,7 +89,7 @@ class Tries:
         """The relative error of a quantity that may show, by what a small one does; or infinite."""
         small = off_by(name, DOSE)
         effect = 0.0 if small is None else self.effect(small)
-        return max(SEEN * float(DOSE) / effect, LEAST) if effect else math.inf
+        return max(DETECTION_FACTOR * float(DOSE) / effect, LEAST) if effect else math.inf
 
     def shows(self, name: str, relative: Fraction) -> bool:
         """Whether a relative error in a quantity is certain to show.
@@ -158,43 +158,44 @@ def _near(one: RidgeSteps, other: SvmSteps | RidgeSteps) -> bool:
     return bool((np.abs(one.increments - other.increments) <= NEAR * largest).all())
 
 
-def telling(findings: Sequence[Finding], name: str) -> list[int]:
+def telling(comparisons: Sequence[Comparison], name: str) -> list[int]:
     """Places of the windows in which errors in a quantity are to be tried, the best first."""
     acting = [
         place
-        for place, one in enumerate(findings)
+        for place, one in enumerate(comparisons)
         if one.tried is not None and one.status is Status.PASS and name in one.dropped
     ]
-    return sorted(acting, key=lambda place: -findings[place].dropped[name])[:TELLING]
+    return sorted(acting, key=lambda place: -comparisons[place].dropped[name])[:TELLING]
 
 
-def kept_telling(findings: Sequence[Finding], names: Iterable[str]) -> list[Finding]:
-    """The findings, without what none of the named quantities is to be tried in."""
-    kept = {place for name in names for place in telling(findings, name)}
+def kept_telling(comparisons: Sequence[Comparison], names: Iterable[str]) -> list[Comparison]:
+    """The comparisons, without what none of the named quantities is to be tried in."""
+    kept = {place for name in names for place in telling(comparisons, name)}
     return [
         one if place in kept or one.tried is None else replace(one, tried=None)
-        for place, one in enumerate(findings)
+        for place, one in enumerate(comparisons)
     ]
 
 
-def with_limits(findings: Sequence[Finding], names: Iterable[str]) -> list[Finding]:
-    """The findings with the error of either sign in each quantity that was tried and would have shown.
+def with_limits(comparisons: Sequence[Comparison], names: Iterable[str]) -> list[Comparison]:
+    """The comparisons with the error of either sign in each quantity that was tried and would have shown.
 
     Each sign shows in one of at most `TELLING` windows. Where a window of the run fails, none is tried.
     """
-    limits: list[dict[str, float]] = [{} for _ in findings]
-    failed = any(one.status is Status.FAIL for one in findings)
+    limits: list[dict[str, float]] = [{} for _ in comparisons]
+    failed = any(one.status is Status.FAIL for one in comparisons)
     for name in () if failed else names:
-        windows = telling(findings, name)
-        tries = [findings[place].tried for place in windows]
-        shown = any(one.shows(name) for one in findings)
+        windows = telling(comparisons, name)
+        tries = [comparisons[place].tried for place in windows]
+        shown = any(one.shows(name) for one in comparisons)
         # What may be left out altogether may be off by as much.
         if shown or (name == UPPER and any(one.flat for one in tries)):
             limit = _limit(name, tries)
             if limit < math.inf:
                 limits[windows[0]][name] = limit
     return [
-        replace(one, detection_limit=known, tried=None) for one, known in zip(findings, limits, strict=True)
+        replace(one, detection_limit=known, tried=None)
+        for one, known in zip(comparisons, limits, strict=True)
     ]
 
 

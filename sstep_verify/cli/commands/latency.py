@@ -57,11 +57,11 @@ EXCHANGES = ("allreduce", "reduce-scatter", "gram")
 )  # fmt: skip
 @click.option(
     "--repeats", type=click.IntRange(min=3), default=5, show_default=True,
-    help="Stretches of each cell; the cells take turns.",
+    help="Segments of each cell; the cells take turns.",
 )  # fmt: skip
 @click.option(
     "--seconds", type=click.FloatRange(min=0, min_open=True), default=0.25, show_default=True,
-    help="Length of a stretch.",
+    help="Length of a segment.",
 )  # fmt: skip
 @folder_option
 @click.option("--out", metavar="FOLDER", help="Folder for text, JSON, CSV and figure; it is replaced.")

@@ -35,7 +35,7 @@ _SQUARABLE = 2.0**-400
 _ENTRY_BITS = 60
 """Accuracy of a ball from which its rounding to float64 is off by less than ``2 u`` of the result."""
 
-_OUTWARD = 1 + 2.0**-20
+_ROUND_UP = 1 + 2.0**-20
 """Covers the rounding of a norm of less than 2**30 numbers and of a few operations on norms."""
 
 
@@ -101,16 +101,16 @@ def _in_floats(values: np.ndarray, inverse: np.ndarray) -> Fraction | None:
         off = inverse @ values
         off.flat[:: size + 1] -= 1.0
         computed, inverse_norm, matrix_norm = (
-            float(np.linalg.norm(part)) * _OUTWARD for part in (off, inverse, values)
+            float(np.linalg.norm(part)) * _ROUND_UP for part in (off, inverse, values)
         )
     if not (inverse_norm > _SQUARABLE and matrix_norm > _SQUARABLE):
         return None
     # size u / (1 - size u) for the product, u for the subtraction of 1, 2 u for rounding the entries.
-    factor = (size + 4) * _U * _OUTWARD
+    factor = (size + 4) * _U * _ROUND_UP
     # Every entry and every product may have lost up to that, each of them up to size times.
     underflow_error = size * size * _SMALLEST_NORMAL * (1 + inverse_norm)
-    defect = (computed + factor * (1 + inverse_norm * matrix_norm) + underflow_error) * _OUTWARD
-    return Fraction((1 - defect) / (inverse_norm * _OUTWARD)) if defect < 1 else None
+    defect = (computed + factor * (1 + inverse_norm * matrix_norm) + underflow_error) * _ROUND_UP
+    return Fraction((1 - defect) / (inverse_norm * _ROUND_UP)) if defect < 1 else None
 
 
 def _in_balls(inverse: Any, system: Any) -> Fraction | None:

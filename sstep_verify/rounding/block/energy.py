@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, rounded_up, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, norm_upper, rounded_up, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries
 
 
@@ -39,7 +39,7 @@ def smallest_eigenvalue(kernel: np.ndarray, error: np.ndarray, samples: int, kno
     error_bound = gamma(block + 2, u) / (1 - gamma(block + 2, u)) * np.trace(np.abs(shifted))
     # The quotient, the mean and the sum with m round an entry once each; means are at most as long.
     error_bound += norm_upper(error) + gamma(3, u) * (norm_upper(kernel) + samples * np.sqrt(block))
-    return max(known, float(target - error_bound * OUTWARD))
+    return max(known, float(target - error_bound * ROUND_UP))
 
 
 def largest_energy(matrix: np.ndarray, sizes: np.ndarray) -> float:
@@ -81,12 +81,12 @@ def energy_norm(
         size = float(absolute @ (np.abs(values) @ absolute)) / penalty + identity
         off = float(absolute @ (judge_error @ absolute)) / penalty
         factor = gamma(2 * d.size + 16, unit_roundoff("float64"))
-        error_bound = (off + factor * size) * OUTWARD
-        low = max(square - error_bound, identity * (1.0 - 2 * factor)) / OUTWARD
-        high = (square + error_bound) * OUTWARD
+        error_bound = (off + factor * size) * ROUND_UP
+        low = max(square - error_bound, identity * (1.0 - 2 * factor)) / ROUND_UP
+        high = (square + error_bound) * ROUND_UP
     if not high < math.inf:
         return 0.0, math.inf
-    lower = math.nextafter(math.sqrt(max(low, 0.0)) * scale / OUTWARD, 0.0)
+    lower = math.nextafter(math.sqrt(max(low, 0.0)) * scale / ROUND_UP, 0.0)
     return lower, float(rounded_up(math.sqrt(high) * scale))
 
 

@@ -73,10 +73,10 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import inlined
 from sstep_verify.declaration import Declaration
 from sstep_verify.rounding.arithmetic import (
-    OUTWARD,
+    ROUND_UP,
     gamma,
     rounded_up,
     smallest_subnormal,
@@ -129,7 +129,7 @@ def factors_of(declaration: Declaration, block: int, modulus: float) -> Factors:
             assert_never(declaration.factorisation)
 
 
-@compiled_borrowing
+@inlined
 def solve_error(factors, size, given, underflow, block):
     """Bound on ``||dG||_2`` of one block solve; infinite where the factorisation may break down.
 
@@ -138,28 +138,28 @@ def solve_error(factors, size, given, underflow, block):
     """
     if factors.kind == ORTHOGONAL:
         held, least = size + np.sqrt(block) * given, factors.modulus - given
-        if not 4.0 * factors.backward * held * OUTWARD <= least:
+        if not 4.0 * factors.backward * held * ROUND_UP <= least:
             return np.inf
-        return 4.0 / 3.0 * factors.backward * held * (held / least) * OUTWARD + underflow
+        return 4.0 / 3.0 * factors.backward * held * (held / least) * ROUND_UP + underflow
     if factors.kind == CHOLESKY:
         return factors.backward * (size + np.sqrt(block) * given) + underflow
     if block == 1:
         return factors.backward * (size + given)
     if factors.kind == LU:
         return factors.backward * (size + given) + underflow
-    moved = (given + factors.eliminate * size + underflow) * OUTWARD
-    if not moved <= (factors.modulus - moved) / (4.0 * np.sqrt(block)) / OUTWARD:
+    moved = (given + factors.eliminate * size + underflow) * ROUND_UP
+    if not moved <= (factors.modulus - moved) / (4.0 * np.sqrt(block)) / ROUND_UP:
         return np.inf
     return factors.backward * size + underflow
 
 
-@compiled_borrowing
+@inlined
 def factors_size(factors, size, given, block):
     """Bound on any entry of ``|L^||U^|`` (T)."""
     return factors.growth * (size + (given if factors.kind == LU else np.sqrt(block) * given))
 
 
-@compiled_borrowing
+@inlined
 def solve_numbers(factors, size, given, block, length):
     """Bound on any number of one block solve: it may overflow though right-hand side and increment do not.
 

@@ -42,7 +42,7 @@ from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKe
 from sstep_verify.problems.kernels import Kernel
 from sstep_verify.rounding.arithmetic import (
     MOST_TERMS,
-    OUTWARD,
+    ROUND_UP,
     gamma,
     largest_normal,
     rounded_up,
@@ -115,7 +115,7 @@ def stays_small(problem: Problem, declaration: Declaration) -> bool:
     if not _takes_sparse(kernel) or is_scaled(declaration) or max(problem.samples, terms) >= MOST_TERMS:
         return False
     with np.errstate(over="ignore"):
-        size = 4.0 * float(squared_norms(problem.data).max()) * OUTWARD
+        size = 4.0 * float(squared_norms(problem.data).max()) * ROUND_UP
         if isinstance(kernel, RBFKernel):
             # The exponent's error must be small too, and its margin.
             off = kernel.sigma * size * gamma(problem.features + 10, unit_roundoff(precision))
@@ -180,7 +180,7 @@ def entries_of(kernel: Kernel, inner: Inner, declaration: Declaration) -> tuple[
 @entries_of.register
 def _linear_entries(kernel: LinearKernel, inner, declaration):
     def error(kind: tuple[float, np.ndarray, int]) -> np.ndarray:
-        return (gamma(kind[2], kind[0]) * inner.absolute + kind[1]) * OUTWARD
+        return (gamma(kind[2], kind[0]) * inner.absolute + kind[1]) * ROUND_UP
 
     return KernelEntries(inner.products, error(inner.judge), error(inner.solver)), inner.absolute
 
@@ -218,7 +218,7 @@ def sample_entries(
     )
     # Where two samples share no feature, every product is an exact zero and nothing underflows.
     shared = sharing(data, rows)
-    absolute = absolute_products(data, rows) * OUTWARD
+    absolute = absolute_products(data, rows) * ROUND_UP
     judge, solver = (u64, subnormal64 * shared, features), (u, subnormal * shared, features)
     return entries_of(kernel, Inner(inner_products(data, rows), absolute, judge, solver), declaration)
 
@@ -243,7 +243,7 @@ def _rbf_entries(kernel: RBFKernel, data, rows, declaration):
     distances = squared_distances(data, rows)
     subnormal64 = smallest_subnormal("float64")
     underflow64 = sigma * subnormal64 * features + subnormal64
-    judge_exponent = (sigma * gamma(features + 6, u64) * distances + underflow64) * OUTWARD
+    judge_exponent = (sigma * gamma(features + 6, u64) * distances + underflow64) * ROUND_UP
     values = np.exp(-sigma * distances)
     # The largest value the exact entry can have, from below the true exponent and above exp's error; the
     # error is taken off the exponent, since far apart exp alone is 0 times infinity.
@@ -266,7 +266,7 @@ def _rbf_entries(kernel: RBFKernel, data, rows, declaration):
             # For e <= 1, expm1(e) <= e + e^2 / 2 + e^3 / 3. The bounds below are larger than 1 then.
             grown = exponent * (1 + exponent * (0.5 + exponent / 3))
             relative = grown + 2 * ulps * u * (1 + grown)
-            return largest * relative * OUTWARD + ulps * smallest_subnormal(precision)
+            return largest * relative * ROUND_UP + ulps * smallest_subnormal(precision)
         relative = np.expm1(exponent) + 2 * ulps * u * np.exp(exponent)
         bound = largest * relative
         # Where the error of the exponent is large, neither entry exceeds exp of the largest it can be.
@@ -275,20 +275,20 @@ def _rbf_entries(kernel: RBFKernel, data, rows, declaration):
         if capped:
             bound = np.minimum(bound, 1 + 2 * ulps * u)
         # The error of a subnormal result is so many smallest numbers, half of one if correctly rounded.
-        return bound * OUTWARD + ulps * smallest_subnormal(precision)
+        return bound * ROUND_UP + ulps * smallest_subnormal(precision)
 
     subnormal = smallest_subnormal(declaration.precision)
     if declaration.rbf == "difference":
         # The distances of this module, which the bound is relative to, may have lost as much themselves.
         underflow = sigma * subnormal * features + subnormal + underflow64
-        exponent = (sigma * gamma(features + 6, u) * distances + underflow) * OUTWARD
-        reach = distances * OUTWARD
+        exponent = (sigma * gamma(features + 6, u) * distances + underflow) * ROUND_UP
+        reach = distances * ROUND_UP
     else:
         norms = squared_norms(data)
         reach = norms[rows, None] + norms + 2 * absolute_products(data, rows)
         exponent = (
             sigma * gamma(features + 6, u) * reach + sigma * subnormal * 4 * features + subnormal
-        ) * OUTWARD
+        ) * ROUND_UP
     entries = KernelEntries(
         values,
         error(judge_exponent, "float64", u64, True),
@@ -331,7 +331,7 @@ def _polynomial_entries(kernel: PolynomialKernel, inner, declaration):
         error(argument, relative, degree * LIBRARY_ULPS * subnormal),
     )
     reach = np.maximum(size + argument, base)
-    return entries, np.maximum(reach, reach**degree) * OUTWARD
+    return entries, np.maximum(reach, reach**degree) * ROUND_UP
 
 
 ROUNDINGS = 4
@@ -351,4 +351,4 @@ def scaled_entries(
     with np.errstate(over="ignore", invalid="ignore"):
         more = factor * entries.term_sizes
         more[np.arange(rows.size), rows] += factor * diagonal
-        return replace(entries, solver_error=(entries.solver_error + more) * OUTWARD)
+        return replace(entries, solver_error=(entries.solver_error + more) * ROUND_UP)

@@ -8,7 +8,13 @@ import numpy as np
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, Ridge
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, held_problem, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.arithmetic import (
+    ROUND_UP,
+    gamma,
+    rounded_problem,
+    smallest_subnormal,
+    unit_roundoff,
+)
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.rows import KernelEntries, some_rows
 
@@ -50,10 +56,10 @@ def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarr
     The first term is the bound for the held problem; the second, which is at most ``((1+u)^2 - 1) |x|.|z|``
     for the linear kernel, is evaluated in float64 with the error of doing so.
     """
-    samples, absolute, held = problem.samples, np.abs(vector), _held_samples(problem, declaration)
+    samples, absolute, rounded = problem.samples, np.abs(vector), _rounded_samples(problem, declaration)
     parts = np.zeros((4, samples))
     for rows in some_rows(samples):
-        entries = _used_entries(problem, held, declaration, rows)
+        entries = _used_entries(problem, rounded, declaration, rows)
         # An entry that is not finite is reported by an infinite bound.
         with np.errstate(over="ignore", invalid="ignore"):
             parts[0, rows] = entries.values @ vector
@@ -71,52 +77,52 @@ def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarr
             + gamma(samples, u) * magnitude
             + samples * smallest_subnormal(declaration.precision)
         )
-        solver_error = np.maximum(formed, solver_error + _factored(problem, held, declaration, absolute))
+        solver_error = np.maximum(formed, solver_error + _factored(problem, rounded, declaration, absolute))
     return KernelProducts(
         values,
-        np.nan_to_num(magnitude * OUTWARD, nan=np.inf, posinf=np.inf),
-        np.nan_to_num(judge_error * OUTWARD, nan=np.inf, posinf=np.inf),
-        np.nan_to_num(solver_error * OUTWARD, nan=np.inf, posinf=np.inf),
+        np.nan_to_num(magnitude * ROUND_UP, nan=np.inf, posinf=np.inf),
+        np.nan_to_num(judge_error * ROUND_UP, nan=np.inf, posinf=np.inf),
+        np.nan_to_num(solver_error * ROUND_UP, nan=np.inf, posinf=np.inf),
     )
 
 
-def _held_samples(problem: Problem, declaration: Declaration) -> Problem | None:
+def _rounded_samples(problem: Problem, declaration: Declaration) -> Problem | None:
     """The problem with the samples and kernel that a solver holds, whatever it makes of the rest."""
     if declaration.precision != "float32":
         return problem
     samples = replace(problem, targets=np.zeros(problem.samples), loss=Ridge())
-    held = held_problem(samples, declaration)
-    if held is None or held is samples:
-        return None if held is None else problem
-    return replace(problem, data=held.data, kernel=held.kernel)
+    rounded = rounded_problem(samples, declaration)
+    if rounded is None or rounded is samples:
+        return None if rounded is None else problem
+    return replace(problem, data=rounded.data, kernel=rounded.kernel)
 
 
 def _used_entries(
-    problem: Problem, held: Problem | None, declaration: Declaration, rows: np.ndarray
+    problem: Problem, rounded: Problem | None, declaration: Declaration, rows: np.ndarray
 ) -> KernelEntries:
     """Kernel rows of the given problem, and what those of a solver that holds another one are off by."""
     entries = kernel_entries(problem, declaration, rows)
-    if held is problem:
+    if rounded is problem:
         return entries
-    if held is None:
+    if rounded is None:
         return replace(entries, solver_error=np.full_like(entries.values, np.inf))
-    used = kernel_entries(held, declaration, rows)
+    used = kernel_entries(rounded, declaration, rows)
     with np.errstate(over="ignore", invalid="ignore"):
         error = used.solver_error + np.abs(used.values - entries.values) + used.judge_error
-        error = (error + entries.judge_error) * OUTWARD
+        error = (error + entries.judge_error) * ROUND_UP
         return replace(entries, solver_error=np.nan_to_num(error, nan=np.inf, posinf=np.inf))
 
 
 def _factored(
-    problem: Problem, held: Problem | None, declaration: Declaration, absolute: np.ndarray
+    problem: Problem, rounded: Problem | None, declaration: Declaration, absolute: np.ndarray
 ) -> np.ndarray | float:
     """Bound on the rounding of ``A (A' v)`` where the kernel is linear, shape (m,); 0 for the others."""
     if not problem.kernel.linear:
         return 0.0
     samples, features = problem.samples, problem.features
     data = np.abs(problem.dense)
-    if held is not None:
-        data = np.maximum(data, np.abs(held.dense))
+    if rounded is not None:
+        data = np.maximum(data, np.abs(rounded.dense))
     subnormal = smallest_subnormal(declaration.precision)
     underflow = subnormal * (samples * data.sum(axis=1) + features)
     return (

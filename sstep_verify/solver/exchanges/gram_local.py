@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dgemv, dsyrk
 
-from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.compiled import compiled, inlined
 from sstep_verify.solver.panels.products import copy_run, features_at_once, forms_all, unsigned
 
 SMALL, NARROW = 1 << 19, 40
@@ -134,7 +134,7 @@ class SparseLocal:
         sparse_move(*self._rows, np.arange(vector.size), vector, weights)
 
 
-@compiled_borrowing
+@inlined
 def rows_among(columns, weights, gram, products, data, scratch, part, indptr, indices, values):
     """The same as `among`, of dense data where they go `together`, or of CSR data; the others are None.
 
@@ -149,7 +149,7 @@ def rows_among(columns, weights, gram, products, data, scratch, part, indptr, in
             dense_runs(data, columns, weights, scratch, part, gram, products)
 
 
-@compiled_borrowing
+@inlined
 def rows_move(columns, change, weights, data, scratch, part, indptr, indices, values):
     """The same as `move`; arguments as of `rows_among`."""
     if indptr is not None:
@@ -168,7 +168,7 @@ def take_among(square, every, columns, gram, products):
             gram[place, other] = row[columns[other]]
 
 
-@compiled_borrowing
+@inlined
 def dense_among(data, columns, weights, gram, products):
     """Inner products among a few rows of data (m, n_local), pair by pair, into `gram`, (c, c).
 
@@ -219,7 +219,7 @@ def dense_runs(data, columns, weights, sampled, part, gram, products):
                 gram[place, other] += square[place, other]
 
 
-@compiled_borrowing
+@inlined
 def dense_move(data, columns, change, weights):
     """Add multiples of dense rows to the weights."""
     for place in range(columns.size):
@@ -230,7 +230,7 @@ def dense_move(data, columns, change, weights):
                 weights[feature] += factor * row[feature]
 
 
-@compiled_borrowing
+@inlined
 def sparse_among(indptr, indices, values, columns, weights, scratch, gram, products):
     """Inner products among sparse rows, one spread out at a time; `scratch` is zero on entry and exit."""
     for place in range(columns.size):
@@ -250,7 +250,7 @@ def sparse_among(indptr, indices, values, columns, weights, scratch, gram, produ
             scratch[indices[entry]] = 0.0
 
 
-@compiled_borrowing
+@inlined
 def sparse_move(indptr, indices, values, columns, change, weights):
     """Add multiples of sparse rows to the weights."""
     for place in range(columns.size):

@@ -7,7 +7,7 @@ from copy import copy
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.compiled import compiled, inlined
 from sstep_verify.solver.panels.few_features import few_products
 
 TILE_WORDS = 1 << 19
@@ -166,7 +166,7 @@ def unsigned(indices: np.ndarray) -> np.ndarray:
     return indices.view(np.uint32) if indices.dtype == np.int32 else indices.astype(np.uint32)
 
 
-@compiled_borrowing
+@inlined
 def copy_run(data, columns, left, sampled):
     """Copy a run of features, from `left` on, of some rows side by side into `sampled`, shape (c, run)."""
     right = left + sampled.shape[1]

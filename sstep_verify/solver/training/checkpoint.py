@@ -33,7 +33,7 @@ from sstep_verify.solver.training.decisions import CAP, MACHINE, SINCE, TOLERANC
 from sstep_verify.solver.training.files import write_arrays
 from sstep_verify.solver.training.intervals import Place
 from sstep_verify.solver.training.monitor import Measured, Values
-from sstep_verify.solver.training.schedule import Stretch, numbers_of
+from sstep_verify.solver.training.schedule import Segment, numbers_of
 
 FORMAT = "sstep-verify solve checkpoint 3"
 
@@ -91,7 +91,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         _require(isinstance(options, dict), "its options are not an object")
         rows = zip(iterations.tolist(), values.tolist(), strict=True)
         history = tuple(Measured(iteration, Values(*row)) for iteration, row in rows)
-        place = Place(history[-1].iteration, parts["alpha"], history, stretches_of(parts["sequence"]))
+        place = Place(history[-1].iteration, parts["alpha"], history, segments_of(parts["sequence"]))
         made = place.sequence[-1].end if place.sequence else place.iteration
         _require(made == place.iteration, f"its sequence ends at {made}, not at {place.iteration}")
         return Checkpoint(place, options, parts["data"])
@@ -102,17 +102,17 @@ def read_checkpoint(path: Path) -> Checkpoint:
         ) from error
 
 
-def stretches_of(numbers: np.ndarray) -> tuple[Stretch, ...]:
+def segments_of(numbers: np.ndarray) -> tuple[Segment, ...]:
     """What `numbers_of` wrote; ValueError where it is nothing of the kind."""
     _require(numbers.dtype == np.int64 and numbers.ndim == 2 and numbers.shape[1] == 3, "no sequence of s")
     ends, sizes, exchanges = numbers.T
     _require(bool(np.all(np.diff(ends, prepend=0) > 0)), "the ends of its sequence do not rise")
     _require(bool(np.all(sizes >= 1)), "its sequence has an s below 1")
     _require(bool(np.all((exchanges >= 0) & (exchanges < len(EXCHANGES)))), "it has an unknown exchange")
-    return tuple(Stretch(end, s, EXCHANGES[place]) for end, s, place in numbers.tolist())
+    return tuple(Segment(end, s, EXCHANGES[place]) for end, s, place in numbers.tolist())
 
 
-def read_sequence(path: Path) -> tuple[tuple[Stretch, ...], dict[str, Any]]:
+def read_sequence(path: Path) -> tuple[tuple[Segment, ...], dict[str, Any]]:
     """The sequence of s in a result or a checkpoint, and the options of its run.
 
     Raises InputError if the file cannot be read, or its s was not tuned.
@@ -123,7 +123,7 @@ def read_sequence(path: Path) -> tuple[tuple[Stretch, ...], dict[str, Any]]:
             options = json.loads(str(file["options"]))
             tuned = isinstance(options, dict) and options.get("s") == "auto"
             _require(tuned, "its s was not tuned")
-            return stretches_of(file["sequence"]), options
+            return segments_of(file["sequence"]), options
     except UNREADABLE as error:
         raise InputError(f"{path}: holds no sequence of s of sstep-verify solve ({error})") from error
 

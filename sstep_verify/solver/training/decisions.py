@@ -15,7 +15,7 @@ from sstep_verify.problems.kernels import shortest
 from sstep_verify.solver.exchanges.exchange import choose_exchange
 from sstep_verify.solver.settings import EXCHANGES, MOST, OR, Options, Settings
 from sstep_verify.solver.training.intervals import Place
-from sstep_verify.solver.training.schedule import Schedule, Stretch
+from sstep_verify.solver.training.schedule import Schedule, Segment
 
 if TYPE_CHECKING:
     from sstep_verify.costs.tuning import Tuner
@@ -230,7 +230,7 @@ def tuner_of(
 
 
 def schedule_of(
-    settings: Settings, ranks: int, place: Place | None, given: Sequence[Stretch]
+    settings: Settings, ranks: int, place: Place | None, given: Sequence[Segment]
 ) -> Schedule | None:
     """What says which s comes next, where s is tuned.
 
@@ -242,10 +242,10 @@ def schedule_of(
         return None
     largest, exchanges = settings.width, settings.exchanges
     made, begin = (place.sequence, place.iteration) if place else ((), 0)
-    for stretch in (*made, *given):
-        if stretch.s > largest or stretch.exchange not in exchanges:
+    for segment in (*made, *given):
+        if segment.s > largest or segment.exchange not in exchanges:
             raise InputError(
-                f"the sequence of s has s = {stretch.s} with exchange {stretch.exchange}, but this run has "
+                f"the sequence of s has s = {segment.s} with exchange {segment.exchange}, but this run has "
                 f"at most {largest} and exchange {OR.join(exchanges)}"
             )
     start = START_S
@@ -255,7 +255,7 @@ def schedule_of(
         exchanges = (first, *(name for name in exchanges if name != first))
     assert settings.iterations is not None
     tuner = tuner_of(exchanges, largest, ranks, settings.iterations - begin, start)
-    later = [stretch for stretch in given if stretch.end > begin]
+    later = [segment for segment in given if segment.end > begin]
     return Schedule(tuner, ranks, (*made, *later), begin)
 
 

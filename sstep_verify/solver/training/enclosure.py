@@ -49,7 +49,7 @@ its squares. Then inner products are exact in any order. So is a sum with an off
 multiple, and a power that stays below 2^53. Then g = 0, and fewer multiplications round. Of an RBF
 exponent two products do.
 
-Bounds are raised by `OUTWARD`. Where a number overflows nothing is known, and the interval is infinite.
+Bounds are raised by `ROUND_UP`. Where a number overflows nothing is known, and the interval is infinite.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ from sstep_verify.solver.training.pairs import (
     two_sum,
 )
 
-OUTWARD = 1.0 + 2.0**-28
+ROUND_UP = 1.0 + 2.0**-28
 """Factor by which a bound is raised: for a few sums of fewer than `MOST_TERMS` terms, and for powers."""
 
 MOST_TERMS = 1 << 20
@@ -237,7 +237,7 @@ class Enclosing:
         if max(samples, terms) >= MOST_TERMS:
             return np.full(samples, math.inf)
         rounded = (samples + terms + ranks + 16) * UNIT_ROUNDOFF
-        return 32 * rounded * rounded * size * OUTWARD
+        return 32 * rounded * rounded * size * ROUND_UP
 
     def _other(
         self, vector: np.ndarray, gram: np.ndarray | None
@@ -278,7 +278,7 @@ class Enclosing:
             _attempt(packet, own)
             packet.reduce(samples + 1)
             squares, terms = packet.payload(samples), float(packet.payload(samples + 1)[samples])
-            norms = np.sqrt(squares * OUTWARD + (terms + 1) * SUBNORMAL) * OUTWARD
+            norms = np.sqrt(squares * ROUND_UP + (terms + 1) * SUBNORMAL) * ROUND_UP
             self._norms = Norms(norms, terms, min(self._communicator.allgather(lowest)))
         return self._norms
 
@@ -331,7 +331,7 @@ def _attempt(packet: Packet, form: Callable[[], None]) -> None:
 
 
 def _gamma(roundings: float) -> float:
-    return roundings * UNIT_ROUNDOFF / (1 - roundings * UNIT_ROUNDOFF) * OUTWARD
+    return roundings * UNIT_ROUNDOFF / (1 - roundings * UNIT_ROUNDOFF) * ROUND_UP
 
 
 def entry_errors(
@@ -346,7 +346,7 @@ def entry_errors(
     largest = float(np.max(sizes, initial=0.0))
     if largest == 0.0:
         return np.zeros(norms.size)
-    products = products * OUTWARD + sizes.size * SUBNORMAL
+    products = products * ROUND_UP + sizes.size * SUBNORMAL
     if isinstance(kernel, PolynomialKernel):
         degree, offset = kernel.degree, kernel.offset
         bits = known.bits(1.0, offset)
@@ -359,28 +359,30 @@ def entry_errors(
             if not 0 < most < math.inf:
                 return most
             total = float(np.sum(sizes / largest * (values / most) ** degree)) + sizes.size * SUBNORMAL
-            return most * (largest * OUTWARD) ** (1 / degree) * (total * OUTWARD) ** (1 / degree) * OUTWARD
+            return (
+                most * (largest * ROUND_UP) ** (1 / degree) * (total * ROUND_UP) ** (1 / degree) * ROUND_UP
+            )
 
         used = np.where(sizes > 0, norms, 0.0)
         ones = root((sizes > 0) * 1.0)
-        reach = (norms * root(used) + offset * ones) * OUTWARD
+        reach = (norms * root(used) + offset * ones) * ROUND_UP
         # What underflows: in inner products, and in powers, whose factors are below 1 there.
-        total = float(np.sum(sizes)) * OUTWARD
+        total = float(np.sum(sizes)) * ROUND_UP
         lost = degree * SUBNORMAL * total + sizes.size * SUBNORMAL
-        size = ((products + lost) / (1 - powers) * OUTWARD) ** (1 / degree) * OUTWARD
+        size = ((products + lost) / (1 - powers) * ROUND_UP) ** (1 / degree) * ROUND_UP
         error = g * reach + roundings * SUBNORMAL * ones
         found = degree * error * (size + error) ** (degree - 1) + powers * size**degree + lost
-        return _known(found * OUTWARD)
+        return _known(found * ROUND_UP)
     if isinstance(kernel, RBFKernel):
         farthest = norms + float(np.max(np.where(sizes > 0, norms, 0.0)))
         lost = kernel.sigma * (4 * roundings + 8) * SUBNORMAL + SUBNORMAL
         g = _gamma(2 if known.bits(4.0) <= MANTISSA else roundings + 6)
-        exponent = (kernel.sigma * g * farthest * farthest + lost) * OUTWARD
+        exponent = (kernel.sigma * g * farthest * farthest + lost) * ROUND_UP
         ulps = 2 * LIBRARY_ULPS * UNIT_ROUNDOFF
         found = (np.expm1(exponent) + ulps * np.exp(exponent)) / (1 - ulps) * products
         found += float(np.sum(sizes)) * (LIBRARY_ULPS + 1) * SUBNORMAL
         most = float(np.sum(sizes)) + products
-        return _known(np.fmin(found, most) * OUTWARD)
+        return _known(np.fmin(found, most) * ROUND_UP)
     return np.full(norms.size, math.inf)
 
 
@@ -400,7 +402,7 @@ def svm_stated(
     first = 1.0 - high
     back = first - 1.0
     slack = first + ((1.0 - (first - back)) - (high + back) - low)
-    error = (error + 4 * u * np.abs(slack) + 8 * u * u * (1 + np.abs(high))) * OUTWARD + SUBNORMAL
+    error = (error + 4 * u * np.abs(slack) + 8 * u * u * (1 + np.abs(high))) * ROUND_UP + SUBNORMAL
     half = np.zeros(alpha.size) if loss.power == 1 else alpha / (2 * loss.C)
     away = 4 * u * half + SUBNORMAL * (loss.power == 2)  # How far `half` is off.
     below, above = slack - error, slack + error
@@ -414,12 +416,12 @@ def svm_stated(
     lowest = np.where(zero, 0.0, np.minimum(*(ends if loss.power == 1 else least)))
     lost = alpha.size * SUBNORMAL * (2 + float(np.max(np.abs(slack) + error + half + away, initial=0.0)))
     gap = (
-        max(float(np.sum(lowest)) / OUTWARD - lost, 0.0),
-        float(np.sum(np.maximum(*ends))) * OUTWARD + lost,
+        max(float(np.sum(lowest)) / ROUND_UP - lost, 0.0),
+        float(np.sum(np.maximum(*ends))) * ROUND_UP + lost,
     )
     terms = alpha * (1.0 + slack - half)
     off = alpha * (error + away + 4 * u * (1 + np.abs(slack) + half)) + 4 * u * np.abs(terms)
-    off_sum = (float(np.sum(off)) + 2 * (alpha.size + 8) * u * float(np.sum(np.abs(terms)))) * OUTWARD
+    off_sum = (float(np.sum(off)) + 2 * (alpha.size + 8) * u * float(np.sum(np.abs(terms)))) * ROUND_UP
     off_sum += alpha.size * SUBNORMAL
     total = float(np.sum(terms))
     dual = (total - off_sum) / 2, (total + off_sum) / 2
@@ -468,24 +470,24 @@ def ridge_stated(
         size += np.abs(part)
     residual = total + rest
     off = np.ldexp(error, -exponent) + 2 * u * np.abs(residual) + 128 * u * u * size + 64 * SUBNORMAL
-    off = (off / fraction + 2 * u * np.abs(residual / fraction)) * OUTWARD
+    off = (off / fraction + 2 * u * np.abs(residual / fraction)) * ROUND_UP
     residual = residual / fraction
     if not (np.isfinite(residual).all() and np.isfinite(off).all()):
         return _unknown(svm=False)
     lower, upper = np.maximum(np.abs(residual) - off, 0.0), np.abs(residual) + off
-    least = norm(lower) / OUTWARD
-    length = least if least > SMALLEST else 0.0, norm(upper) * OUTWARD + SUBNORMAL
+    least = norm(lower) / ROUND_UP
+    length = least if least > SMALLEST else 0.0, norm(upper) * ROUND_UP + SUBNORMAL
     scale = norm(targets)
-    relative = _over(length, (scale / OUTWARD, scale * OUTWARD)) if scale > 0 else (0.0, math.inf)
+    relative = _over(length, (scale / ROUND_UP, scale * ROUND_UP)) if scale > 0 else (0.0, math.inf)
     if scale == 0 and not np.any(alpha):
         relative = length = 0.0, 0.0
     gap = tuple(x * x / (2 * samples) for x in length)
-    gap = max(gap[0] / OUTWARD - SUBNORMAL, 0.0), gap[1] * OUTWARD + SUBNORMAL * bool(length[1])
+    gap = max(gap[0] / ROUND_UP - SUBNORMAL, 0.0), gap[1] * ROUND_UP + SUBNORMAL * bool(length[1])
     # D = 1/2 sum a_i (y_i + r_i), as K a / lambda + m a = y - r.
     terms = alpha * (targets + residual)
     spread = float(np.sum(np.abs(alpha) * (off + 4 * u * (np.abs(targets) + np.abs(residual)))))
     spread += 2 * (samples + 8) * u * float(np.sum(np.abs(terms)))
-    spread = spread * OUTWARD + samples * SUBNORMAL
+    spread = spread * ROUND_UP + samples * SUBNORMAL
     middle = float(np.sum(terms))
     dual = (
         float(np.nextafter((middle - spread) / 2, -math.inf)),
@@ -498,7 +500,7 @@ def ridge_stated(
 
 def _over(value: tuple[float, float], whole: tuple[float, float]) -> tuple[float, float]:
     """Enclosure of a value >= 0 over another; infinite above where the other may be 0."""
-    lower = value[0] / whole[1] / OUTWARD if whole[1] > 0 else 0.0
-    upper = value[1] / whole[0] * OUTWARD if whole[0] > 0 else math.inf
+    lower = value[0] / whole[1] / ROUND_UP if whole[1] > 0 else 0.0
+    upper = value[1] / whole[0] * ROUND_UP if whole[0] > 0 else math.inf
     lower = min(lower, LARGEST) if lower > SMALLEST else 0.0
     return lower, upper + SUBNORMAL if upper < math.inf else math.inf

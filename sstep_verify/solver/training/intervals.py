@@ -28,7 +28,7 @@ from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training.enclosure import Enclosing, Stated, due
 from sstep_verify.solver.training.monitor import Measured, Monitor, Values, best_without_progress
-from sstep_verify.solver.training.schedule import Schedule, Stretch
+from sstep_verify.solver.training.schedule import Schedule, Segment
 from sstep_verify.trajectory import Trajectory
 
 PROGRESS_DRAWS = 1 << 12
@@ -46,7 +46,7 @@ class Place(NamedTuple):
     iteration: int
     alpha: np.ndarray
     history: tuple[Measured, ...] = ()
-    sequence: tuple[Stretch, ...] = ()
+    sequence: tuple[Segment, ...] = ()
 
 
 def _unmarked(_iteration: int) -> None:
@@ -243,22 +243,22 @@ class Training:
         run, self._prepared, alpha = self._prepared, None, self.alpha
         while self.reached < end:
             place = self.reached
-            stretch = schedule.next(place, end)
-            if run is None or stretch.exchange != run.exchange:
+            segment = schedule.next(place, end)
+            if run is None or segment.exchange != run.exchange:
                 pending = None
                 if run is not None:
                     pending, alpha = run.packet.time, run.alpha
                     self._close(run, place - origin)
-                run, origin = self._run_of(place, end, alpha, stretch.exchange), place
+                run, origin = self._run_of(place, end, alpha, segment.exchange), place
                 run.packet.time = pending
             packet, before = run.packet, clock()
             packet.watch(schedule.limit)
-            self.reached = origin + run.advance(place - origin, stretch.end - origin, stretch.s)
+            self.reached = origin + run.advance(place - origin, segment.end - origin, segment.s)
             taken = clock() - before
             if packet.told is not None:
                 schedule.told(packet.told)
                 packet.told = None
-            if schedule.done(stretch._replace(end=self.reached)):
+            if schedule.done(segment._replace(end=self.reached)):
                 if alone:
                     schedule.told(taken)
                 else:

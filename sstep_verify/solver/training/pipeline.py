@@ -64,7 +64,7 @@ from sstep_verify.solver.training.files import (
 from sstep_verify.solver.training.intervals import Place, Training
 from sstep_verify.solver.training.model import described
 from sstep_verify.solver.training.predictions import as_text, predict, score
-from sstep_verify.solver.training.schedule import Stretch, numbers_of
+from sstep_verify.solver.training.schedule import Segment, numbers_of
 
 
 class Listener(Protocol):
@@ -151,7 +151,7 @@ def _begin(
         bits = f", not to the last bit: until iteration {iteration} on {before}, now on {machine}"
         listener.note(f"continues from iteration {iteration}{bits if before != machine else ''}")
 
-    def sequence() -> tuple[tuple[Stretch, ...], dict[str, Any] | None]:
+    def sequence() -> tuple[tuple[Segment, ...], dict[str, Any] | None]:
         return read_sequence(Path(settings.sequence)) if settings.sequence else ((), None)
 
     found = on_first_rank(communicator, checkpoint)

@@ -15,26 +15,26 @@ from markupsafe import Markup
 from sstep_verify.report.plain import count, promised, short
 from sstep_verify.report.results import Results
 from sstep_verify.report.tables import Column, Table, filed, text, words
-from studies.report.sensitivity.alarms import CROSSED, AdversaryDocument, AlarmsDocument
 from studies.report.sensitivity.corpus import Confusion, CorpusDocument, Judged
+from studies.report.sensitivity.false_positives import CROSSED, AlarmsDocument, WorstCaseDocument
 from studies.report.sensitivity.limits import OURS, LimitRow, LimitsDocument
 from studies.report.sensitivity.limits import RivalRow as RivalLimit
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class SensitivityDocument:
     """The studies that were made; None for one that was not."""
 
     corpus: CorpusDocument | None = None
     limits: LimitsDocument | None = None
     alarms: AlarmsDocument | None = None
-    adversary: AdversaryDocument | None = None
+    worst_case: WorstCaseDocument | None = None
     named: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Pieces of studies are no cases."""
 
     @property
     def _made(self) -> list[Any]:
-        return [part for part in (self.corpus, self.limits, self.alarms, self.adversary) if part]
+        return [part for part in (self.corpus, self.limits, self.alarms, self.worst_case) if part]
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -45,11 +45,11 @@ class Sensitivity:
     def sentences(self) -> Iterator[str]:
         """What each study says, in a few words; of the worst cases where nothing else was made."""
         for part in self._made:
-            if part is not self.adversary or len(self._made) == 1:
+            if part is not self.worst_case or len(self._made) == 1:
                 yield from part.sentences
 
 
-RECORD = Sensitivity
+RECORD = SensitivityDocument
 
 OUTCOMES = {
     0: ("MEASURED", "Of what is counted above, no mistake was missed and nothing that is right was failed"),
@@ -57,7 +57,7 @@ OUTCOMES = {
     3: ("INCOMPLETE", "Pieces of a study are missing"),
 }
 
-RIVALS = "rivals.md"
+BASELINES = "rivals.md"
 """Table of the methods, as the README has it."""
 
 
@@ -223,10 +223,10 @@ def _corpus(found: CorpusDocument) -> dict[str, Table]:
 
 def drawn(results: Results) -> SimpleNamespace:
     """What the page shows: the document, and its tables, none of a study that was not made."""
-    found: Sensitivity = results.sensitivity
+    found: SensitivityDocument = results.sensitivity
     judges = judge_rows(found)
     tables = _corpus(found.corpus) if found.corpus else {}
-    told = {RIVALS: rivals_in_words(judges)}
+    told = {BASELINES: rivals_in_words(judges)}
     if limits := found.limits:
         doses = [row for row in limits.doses if not row.quantity]
         tables["limits"] = Table(LIMITS, limits.overall, every=[*limits.overall, *limits.strata])
@@ -251,7 +251,7 @@ def drawn(results: Results) -> SimpleNamespace:
             ),
             crossed.rows,
         )
-    if found.adversary:
+    if found.worst_case:
         tables["cases"] = Table(
             (
                 words("Solver", "case.solver"),
@@ -261,14 +261,14 @@ def drawn(results: Results) -> SimpleNamespace:
                 Column("Value", "value"),
                 Column("Random draws", "case.random"),
             ),
-            found.adversary.cases,
+            found.worst_case.cases,
         )
     return SimpleNamespace(
         document=found, judges=Table(JUDGES, judges), figures=(), tables=tables, texts=told
     )
 
 
-def judge_rows(found: Sensitivity) -> list[JudgeRow]:
+def judge_rows(found: SensitivityDocument) -> list[JudgeRow]:
     """Ours first, then every rival, by the mistakes that it finds."""
     counts = {OURS: found.corpus.confusion} | found.corpus.rivals if found.corpus else {}
     limits = {

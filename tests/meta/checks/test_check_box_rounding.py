@@ -12,9 +12,9 @@ from sstep_verify.declaration import Declaration, Precision
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, SquaredHinge
 from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.verdict import Status, Why
-from studies.alarms.groups import verdicts_of
-from studies.legal.arithmetic import ORDERS
-from studies.legal.solver import LegalSolver
+from studies.admissible.arithmetic import ORDERS
+from studies.admissible.solver import AdmissibleSolver
+from studies.false_positives.groups import verdicts_of
 
 WITHOUT = Mutation("clip left out", leak=1, upper=None)
 
@@ -37,7 +37,7 @@ def test_a_clip_that_rounding_hides_is_not_tested(seed):
     finals = []
     for planted in (NONE, WITHOUT):
         (*_, verdict), run = verdicts_of(
-            case, LegalSolver(declared, "sequential", planted=planted), (box.ID,)
+            case, AdmissibleSolver(declared, "sequential", planted=planted), (box.ID,)
         )
         assert (verdict.check, verdict.status) == (box.ID, Status.VACUOUS)
         assert verdict.why is Why.WITHIN_BOUND
@@ -57,7 +57,7 @@ def test_a_step_without_the_clip_leaves_the_box_by_what_is_promised(precision: P
         case = Case("alike", problem, stream, (1,), 1, declared, initial=start)
         place = stream.blocks(0, 1).ravel()
         (beyond,) = box._beyond(case, start, place)
-        solver = LegalSolver(declared, ORDERS[seed % len(ORDERS)], planted=WITHOUT)
+        solver = AdmissibleSolver(declared, ORDERS[seed % len(ORDERS)], planted=WITHOUT)
         (value,) = solver.run(RunRequest(problem, stream, 1, 1, initial=start)).final[place]
         assert max(-value, value - loss.upper) >= beyond or beyond == 0.0
         tested += bool(beyond > 0.0)

@@ -29,7 +29,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.protocol import Declaration, ForeignSolver, RunRequest
+from sstep_verify.protocol import Declaration, ExternalSolver, RunRequest
 from sstep_verify.runs import make_run
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Claim, Panel
@@ -273,12 +273,12 @@ def test_an_error_that_says_nothing_of_our_own_run_is_no_verdict(kind):
         verdict_of(raising(kind("not begun")))
 
 
-@pytest.mark.parametrize("foreign", [False, True])
-def test_an_error_of_who_observes_is_no_verdict_on_the_solver(foreign):
+@pytest.mark.parametrize("external", [False, True])
+def test_an_error_of_who_observes_is_no_verdict_on_the_solver(external):
     def observing(iteration, alpha):
         raise RuntimeError("of the observer")
 
-    tested = ForeignSolver(ProductionSolver()) if foreign else ProductionSolver()
+    tested = ExternalSolver(ProductionSolver()) if external else ProductionSolver()
     with pytest.raises(RuntimeError, match="of the observer"):
         verdict_of(solver=tested, observe=observing)
 

@@ -64,10 +64,10 @@ def test_another_number_of_ranks_than_declared_fails():
 
 
 def test_digests_of_something_else_fail():
-    def foreign(run):
+    def external(run):
         return dataclasses.replace(run, fingerprints=dict.fromkeys(run.iterations.tolist(), ("0",) * RANKS))
 
-    assert {v.status for v in judged(check, *_parallel(), change=foreign).values()} == {Status.FAIL}
+    assert {v.status for v in judged(check, *_parallel(), change=external).values()} == {Status.FAIL}
 
 
 def _received(run, digests):

@@ -14,7 +14,7 @@ from sstep_verify.checks import sstep_equals_classical
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.short.runs import short_key, short_points
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.arithmetic import ROUND_UP
 from sstep_verify.solver import svm_window
 from sstep_verify.verdict import Status, Why
 
@@ -71,7 +71,7 @@ def test_the_distance_of_the_two_runs_is_reported(loss):
         difference = runs[short_key(16)].at(iteration) - runs[short_key(1)].at(iteration)
         # The M-norm is at least sqrt(m) times the 2-norm; the max-norm is at most the 2-norm.
         least = np.max(np.abs(difference)) * (np.sqrt(12) if isinstance(loss, Ridge) else 1)
-        assert distance >= least / OUTWARD
+        assert distance >= least / ROUND_UP
 
 
 def test_a_diagonal_kernel_is_vacuous_not_right():

@@ -20,7 +20,7 @@ from sstep_verify.checks.window import screen as screening
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.protocol import RunRequest
-from sstep_verify.rounding.arithmetic import held_problem
+from sstep_verify.rounding.arithmetic import rounded_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.scenarios.draws import draw_scenario
 from sstep_verify.solver import ProductionSolver
@@ -107,7 +107,7 @@ def test_a_mistake_in_windows_that_are_not_recorded_is_found():
         assert NoteKind.OTHER_RUN in {note.kind for note in verdict.notes}
 
 
-def test_a_run_too_long_to_be_recorded_is_screened_in_stretches(monkeypatch):
+def test_a_run_too_long_to_be_recorded_is_screened_in_segments(monkeypatch):
     case, solver = small_case(Hinge(0.5), solver=Spoiled(), iterations=150, s_values=(1,))
     monkeypatch.setattr(screening, "WORDS", 60 * case.problem.samples)
     verdict = judged(case, solver)[1]
@@ -149,13 +149,13 @@ def test_a_solver_of_its_final_a_is_screened_by_prefixes():
 
 @pytest.mark.parametrize("task", ["svm-l1", "svm-l2", "krr"])
 def test_correct_runs_stay_within_the_screens_bound(task):
-    """Both precisions, both forms, drawn problems; as windows and as one long stretch."""
+    """Both precisions, both forms, drawn problems; as windows and as one long segment."""
     generator, ratios = np.random.Generator(np.random.PCG64(8)), []
     for place in range(40):
         scenario = draw_scenario(generator, task, ("linear", "polynomial", "rbf")[place % 3])
         given, stream = scenario.problem(), scenario.stream()
         solver = ReferenceSolver(("float64", "float32")[place % 2], ("sstep", "classical")[place // 2 % 2])
-        problem = held_problem(given, solver.declaration) or given
+        problem = rounded_problem(given, solver.declaration) or given
         s, length = scenario.s, stream.length
         request = RunRequest(problem, stream, s, length, record=tuple(range(s, length, s)))
         try:
@@ -167,8 +167,8 @@ def test_correct_runs_stay_within_the_screens_bound(task):
         draws = stream.blocks(0, length)
         compare = bounding.screen_svm if problem.is_svm else bounding.screen_ridge
         draws = draws.ravel() if problem.is_svm else draws
-        for alphas, stretch in ((run.alphas, 0), (run.alphas[[0, -1]], length)):
-            found = compare(problem, solver.declaration, entries, rows, alphas, draws, s, stretch)
+        for alphas, segment in ((run.alphas, 0), (run.alphas[[0, -1]], length)):
+            found = compare(problem, solver.declaration, entries, rows, alphas, draws, s, segment)
             assert (found.ratio <= 1).all(), (scenario.id, solver.declaration.name)
             ratios += found.ratio[np.isfinite(found.bound)].tolist()
     print(f"{task}: {len(ratios)} windows, largest ratio {max(ratios):.3g}")

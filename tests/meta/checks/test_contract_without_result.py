@@ -14,7 +14,7 @@ from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.errors import NoLogError, NoResultError, ProgramError, RepeatedDrawError, WitnessError
 from sstep_verify.problems import Hinge, RBFKernel, Ridge
-from sstep_verify.protocol import Declaration, ForeignSolver
+from sstep_verify.protocol import Declaration, ExternalSolver
 from sstep_verify.runs import FRAMES, asked_of, make_run, unmade
 from sstep_verify.trajectory import Raised
 from sstep_verify.verdict import Status
@@ -27,7 +27,7 @@ def test_a_returned_vector_of_another_shape_breaks_what_is_said_of_shapes_and_no
     for returned in (lambda a: a[:-1], lambda a: None):
         tested = CallableSolver(lambda p, b, s, a, back=returned: back(a), Declaration("own", level=1))
         tried = replace(case, declaration=tested.declaration)
-        run = make_run(ForeignSolver(tested), plain_request(tried, S))
+        run = make_run(ExternalSolver(tested), plain_request(tried, S))
         (verdict,) = contract.judge(tried, {run_key(S): run}, None)
         assert (verdict.status, verdict.requirement) == (Status.FAIL, "S-5.1")
         assert verdict.raised[0].quoted
@@ -73,7 +73,7 @@ def test_the_last_frames_of_the_solvers_own_files_are_kept():
     case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
     tested = CallableSolver(lambda p, b, s, a: deep(p, 5), Declaration("own", level=1))
     tried = replace(case, declaration=tested.declaration)
-    run = make_run(ForeignSolver(tested), plain_request(tried, S))
+    run = make_run(ExternalSolver(tested), plain_request(tried, S))
     assert run.raised.kind == "LinAlgError"
     assert len(run.raised.frames) == FRAMES
     first = deep.__code__.co_firstlineno

@@ -13,7 +13,7 @@ from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.bounds.box import stays_within
-from sstep_verify.bounds.largest_number import largest_number, largest_value
+from sstep_verify.bounds.overflow import largest_number, largest_value
 from sstep_verify.bounds.step.clip import clip_constants
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_arithmetic

@@ -31,7 +31,7 @@ GRID = 8
 
 
 class Far(BoxedLoss):
-    task, labelled, kin = "far", False, "svm-l1"
+    task, labelled, base_task = "far", False, "svm-l1"
     lower = property(lambda self: -self.C)
     threshold = property(lambda self: LARGE)
 

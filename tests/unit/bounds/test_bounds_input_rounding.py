@@ -14,7 +14,7 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.losses import Dual
 from sstep_verify.quantities import RidgeSteps, SvmSteps
-from sstep_verify.rounding.arithmetic import held_problem, magnitudes, stored
+from sstep_verify.rounding.arithmetic import magnitudes, rounded_problem, stored
 from sstep_verify.rounding.formulas import Formulas
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.kernel.products import kernel_products
@@ -52,7 +52,7 @@ def off(problem: Problem, declaration: Declaration) -> np.ndarray:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_entries_of_a_held_problem_stay_within_their_bound(kernel):
-    held = held_problem(problem_of(kernel), ROUNDED)
+    held = rounded_problem(problem_of(kernel), ROUNDED)
     assert errors_of(held, kernel_entries(held, ROUNDED, np.arange(SAMPLES)).solver_error).max() <= 1.0
 
 
@@ -80,12 +80,12 @@ def test_what_float32_holds_costs_nothing(kernel):
 )
 def test_where_the_input_leaves_the_range_nothing_is_promised(kernel, scale):
     problem = problem_of(kernel, np.full((SAMPLES, 2), scale))
-    assert held_problem(problem, ROUNDED) is None
+    assert rounded_problem(problem, ROUNDED) is None
     assert np.isinf(off(problem, ROUNDED)).all()
 
 
 def test_a_value_clipped_at_the_end_of_the_box_is_exact():
-    held = held_problem(problem_of(LinearKernel(), np.eye(SAMPLES)), ROUNDED)
+    held = rounded_problem(problem_of(LinearKernel(), np.eye(SAMPLES)), ROUNDED)
     entries, upper = kernel_entries(held, ROUNDED, np.arange(1)), float(np.float32(0.3))
     steps = SvmSteps(*(np.array(x) for x in ([0], [0.0], [upper], [5.0], [5.0])))
     arguments = entries, np.arange(1), np.zeros(SAMPLES), steps, Dual(0.0, upper)

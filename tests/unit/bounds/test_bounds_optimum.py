@@ -19,7 +19,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.arithmetic import ROUND_UP
 from sstep_verify.rounding.kernel.products import kernel_products
 
 FLOAT64 = Declaration("any")
@@ -54,7 +54,7 @@ def test_residual_and_gap_by_hand():
     np.testing.assert_array_equal(values.entries, [-3.0, -1.0])
     assert values.residual.value == np.sqrt(10.0)
     assert abs(values.gap.value - 2.5) <= values.gap.judge_error
-    assert optimum_ridge.distance_bound(_svm(Ridge(2.0)), 3.0) == 1.5 * OUTWARD
+    assert optimum_ridge.distance_bound(_svm(Ridge(2.0)), 3.0) == 1.5 * ROUND_UP
 
 
 def test_the_error_of_float32_is_half_a_billion_times_larger():
@@ -71,8 +71,8 @@ def test_the_error_of_float32_is_half_a_billion_times_larger():
 def test_a_gap_bounds_the_distance_where_the_dual_is_strongly_convex():
     assert optimum_svm.distance_bound(_svm(Hinge(2.0)), 1.0) == np.inf
     # omega = 1/4: sqrt(2 * 2 / (1/4)) = 4.
-    assert optimum_svm.distance_bound(_svm(SquaredHinge(2.0)), 2.0) == 4.0 * OUTWARD
-    assert optimum_svm.seminorm_bound(2.0) == 2.0 * OUTWARD
+    assert optimum_svm.distance_bound(_svm(SquaredHinge(2.0)), 2.0) == 4.0 * ROUND_UP
+    assert optimum_svm.seminorm_bound(2.0) == 2.0 * ROUND_UP
 
 
 def test_uniqueness_is_decided_and_said():
@@ -98,7 +98,7 @@ def test_the_largest_curvature_is_at_least_the_diagonal(kernel):
     diagonal = {"linear": [4.0, 1.0], "polynomial": [4.25**3, 1.25**3], "rbf": [1.0, 1.0]}[kernel.name]
     found = optimum_svm.largest_curvatures(problem)
     assert (found >= diagonal).all()
-    assert (found <= np.array(diagonal) * OUTWARD**6).all()
+    assert (found <= np.array(diagonal) * ROUND_UP**6).all()
 
 
 def test_entries_beyond_the_float64_range_promise_nothing():

@@ -23,7 +23,7 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.trajectories import enclosed_trajectory, mutated_states
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.recurrence.mutation import NONE, left_out
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, unit_roundoff
 from sstep_verify.rounding.block.energy import energy_norm, energy_reach
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 
@@ -88,7 +88,7 @@ def test_a_run_of_one_window_has_the_bound_of_that_window(loss, declaration):
         own = np.array([ridge_window_errors(entries, exact.places, start, *arguments).norm])
     # Rounded outwards three times more: the sizes at the start, the window's sum, the total.
     assert (bound.radius >= own).all()
-    assert (bound.radius <= own * OUTWARD**3).all()
+    assert (bound.radius <= own * ROUND_UP**3).all()
 
 
 @pytest.mark.parametrize("s", [1, 7, 16])
@@ -158,14 +158,14 @@ def test_the_energy_norm_encloses_the_exact_one():
         low, high = energy_norm(entries, places, d, SAMPLES, 0.25)
         assert Fraction(low) ** 2 <= square <= Fraction(high) ** 2
         # Three of these round outwards, the fourth is ample for gamma_{2c+16} of the quadratic form.
-        assert 0 < low <= high <= low * OUTWARD**4
+        assert 0 < low <= high <= low * ROUND_UP**4
 
 
 def test_the_energy_norm_is_at_least_that_of_the_identity_part():
     # What the kernel's error could take away is more than there is.
     entries = KernelEntries(np.zeros((2, 2)), np.full((2, 2), 1e3), np.zeros((2, 2)))
     low, high = energy_norm(entries, np.arange(2), np.array([3.0, 4.0]), 9, 1.0)
-    assert 15 / OUTWARD**2 <= low <= 15
+    assert 15 / ROUND_UP**2 <= low <= 15
     assert high > 100
 
 

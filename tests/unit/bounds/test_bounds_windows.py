@@ -15,7 +15,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.losses import Dual
 from sstep_verify.quantities import RidgeSteps, SvmSteps
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.rounding.right_hand_side import CarriedTerms
 
@@ -94,7 +94,7 @@ def test_where_the_curvature_drowns_in_its_error_nothing_is_promised():
     bound = svm_bound(matrix, [0, 1], [0.0, 0.0], [0.5, 0.5], upper=1.0, error=1e-6)
     assert np.isinf(bound.radius[0])
     known = svm_bound(matrix, [0, 1], [0.0, 0.0], [0.5, 0.5], upper=1.0, error=1e-12)
-    assert known.radius[0] <= OUTWARD**2
+    assert known.radius[0] <= ROUND_UP**2
 
 
 def test_where_the_box_is_unbounded_so_is_the_bound():

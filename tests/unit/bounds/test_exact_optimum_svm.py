@@ -19,7 +19,7 @@ from sstep_verify.bounds.optimum.svm import (
 )
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, SquaredHinge
-from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.arithmetic import ROUND_UP
 from sstep_verify.rounding.kernel.products import kernel_products
 
 SINGLE = Declaration("single", precision="float32")
@@ -86,7 +86,7 @@ def test_an_enclosure_has_both_ends():
     assert abs(Fraction(value.lower) - Fraction(5, 2)) < Fraction(1, 10**8)
     unknown = Evaluated(3.0, np.inf, 1.0)
     assert (unknown.lower, unknown.upper) == (-np.inf, np.inf)
-    assert (outward(2.0), outward(np.nan), outward(np.inf)) == (2.0 * OUTWARD, np.inf, np.inf)
+    assert (outward(2.0), outward(np.nan), outward(np.inf)) == (2.0 * ROUND_UP, np.inf, np.inf)
 
 
 def test_what_a_gap_says_of_the_distance():

@@ -9,7 +9,7 @@ from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.verdicts.execute import CaseOutcome
 from sstep_verify.report import case as report
 from sstep_verify.report.results import TooFew
-from sstep_verify.verdict import Status, Term, Verdict, Why
+from sstep_verify.verdict import Sensitivity, Status, Verdict, Why
 
 DATA = {"first": "aa", "second": "bb"}
 COMMON = {"version of sstep-verify": {"version": "1"}}
@@ -22,7 +22,7 @@ def outcome(key: str, replay: str = "sstep-verify run") -> CaseOutcome:
         (report.Run(4, 9, "cap reached", 0.25, 1e-300, "error", "production"),),
         (report.Series("drift", 4, (1, 2), (0.1, math.inf)),), (report.Line("target", 1e-8),),
     )  # fmt: skip
-    terms = (Term("overlap", Status.VACUOUS, math.inf, 2, 2, 0, Why.NO_EFFECT),)
+    terms = (Sensitivity("overlap", Status.VACUOUS, math.inf, 2, 2, 0, Why.NO_EFFECT),)
     verdict = Verdict(
         "box", key, "label", 4, 1, Status.INCONCLUSIVE, math.nan, 0.1 + 0.2, math.inf, "1", 2, 2, terms,
         replay, {"windows": [{"start": 3, "value": 5e-324}]},

@@ -79,26 +79,26 @@ def test_workers_end_when_the_campaign_is_killed(tmp_path):
                 os.kill(process, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("foreign", [True, False])
-def test_a_unit_that_loses_its_process_loses_one_outcome(foreign):
+@pytest.mark.parametrize("external", [True, False])
+def test_a_unit_that_loses_its_process_loses_one_outcome(external):
     heard: list[Step] = []
-    units = [Unit(("first", "leaves", "last"), None, foreign=foreign)]
-    # A foreign unit has a process of its own even where the campaign has one.
-    found = list(spread(KIND, units, plan(1 if foreign else 2), heard.append))
+    units = [Unit(("first", "leaves", "last"), None, external=external)]
+    # An external unit has a process of its own even where the campaign has one.
+    found = list(spread(KIND, units, plan(1 if external else 2), heard.append))
     assert [message.outcome for message in found if message.outcome] == ["first", "last"]
     (lost,) = [message for message in found if message.error]
-    assert lost.kind == (REFUSED if foreign else INTERNAL)
+    assert lost.kind == (REFUSED if external else INTERNAL)
     # Whether it left, or was killed by somebody else, cannot be known.
-    ended = "the process of the solver ended (" if foreign else "a worker process died ("
+    ended = "the process of the solver ended (" if external else "a worker process died ("
     assert lost.error.startswith(f"leaves, run s=4: {ended}")
     assert "exit code 0" in lost.error
     assert Step("leaves", 0.5, "run s=4", run="s=4") in heard
 
 
-@pytest.mark.parametrize("foreign", [True, False])
-def test_a_run_that_crashes_is_not_made_again_but_its_outcome_is(foreign):
-    units = [Unit(("first", "crashes", "last"), None, foreign=foreign)]
-    found = list(spread(KIND, units, plan(1 if foreign else 2)))
+@pytest.mark.parametrize("external", [True, False])
+def test_a_run_that_crashes_is_not_made_again_but_its_outcome_is(external):
+    units = [Unit(("first", "crashes", "last"), None, external=external)]
+    found = list(spread(KIND, units, plan(1 if external else 2)))
     assert not [message.error for message in found if message.error]
     crashed = (("crashes", "s=4", "signal 11"),)
     assert [message.outcome for message in found] == ["first", f"crashes {crashed}", "last"]
@@ -118,7 +118,7 @@ def test_a_process_that_dies_with_nothing_to_do_loses_nothing_and_is_told():
 
 
 def test_a_unit_that_takes_too_long_loses_one_outcome():
-    units = [Unit(("hangs", "last"), None, foreign=True)]
+    units = [Unit(("hangs", "last"), None, external=True)]
     heard: list[Step | Said] = []
     found = list(spread(KIND, units, plan(1), heard.append))
     assert Said("a line, after which the time of the run goes on") in heard
@@ -127,10 +127,10 @@ def test_a_unit_that_takes_too_long_loses_one_outcome():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("foreign", [True, False])
-def test_compiling_is_said_when_it_begins(foreign):
+@pytest.mark.parametrize("external", [True, False])
+def test_compiling_is_said_when_it_begins(external):
     heard: list[Step | Said] = []
-    found = list(spread(KIND, [Unit(("compiles",), None, foreign=foreign)], plan(1), heard.append))
+    found = list(spread(KIND, [Unit(("compiles",), None, external=external)], plan(1), heard.append))
     (line,) = [one.line for one in heard if isinstance(one, Said)]
     assert line.startswith("compiling inner loops")
     assert found[0].compiling > 0

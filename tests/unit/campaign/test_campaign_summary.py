@@ -21,12 +21,12 @@ from sstep_verify.quantities import KERNEL, UPPER
 from sstep_verify.report.case import Case
 from sstep_verify.report.results import Campaign
 from sstep_verify.trajectory import RAISED
-from sstep_verify.verdict import Defect, RunError, Status, Term, Verdict, Violation, Why
+from sstep_verify.verdict import Defect, RunError, Sensitivity, Status, Verdict, Violation, Why
 
 
 def _verdict(status, s=16, case="a", detection_limit=3e-13):
     vacuous = status is Status.VACUOUS
-    term = Term(
+    term = Sensitivity(
         KERNEL,
         Status.VACUOUS if vacuous else Status.PASS,
         math.inf if vacuous else detection_limit,
@@ -319,7 +319,7 @@ def test_the_worst_detection_limit_stands_beside_the_median_and_the_best_does_no
 
 
 def test_quantities_that_were_not_seen_are_named_with_their_problems():
-    unseen = Term(UPPER, Status.VACUOUS, math.inf, 4, 4, 0, Why.NO_EFFECT)
+    unseen = Sensitivity(UPPER, Status.VACUOUS, math.inf, 4, 4, 0, Why.NO_EFFECT)
     verdicts = []
     for name, s in (("a", 16), ("a", 64), ("b", 16), ("c", 16)):
         verdict = _verdict(Status.PASS, s, name)

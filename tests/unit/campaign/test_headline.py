@@ -11,7 +11,7 @@ import pytest
 from sstep_verify.campaign.headline import headline, right_in_words
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.words import MOST_GROUPS, s_in_words
-from sstep_verify.verdict import Note, NoteKind, Status, Term, Verdict
+from sstep_verify.verdict import Note, NoteKind, Sensitivity, Status, Verdict
 
 
 def _failed(case: str, check: str) -> Verdict:
@@ -143,7 +143,7 @@ def test_median_and_worst_detection_limit_error_are_those_of_the_runs(seed):
     verdicts = [
         Verdict(
             "window-replay", f"c{k}", "p", 7, 1, Status.PASS, 0.1, 0.1, 1.0, "absolute", 1, 1,
-            terms=(Term(KERNEL, Status.PASS, error, 1, 1, 1),),
+            terms=(Sensitivity(KERNEL, Status.PASS, error, 1, 1, 1),),
         )
         for k, error in enumerate(errors)
     ]  # fmt: skip

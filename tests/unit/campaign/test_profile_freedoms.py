@@ -18,7 +18,7 @@ from sstep_verify.campaign.profile import USUAL, Selection, profile_of, seeded
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.case import seeded_start, stored_as
 from sstep_verify.campaign.verdicts.family import expand
-from sstep_verify.checks.steps.tally import transitions_in
+from sstep_verify.checks.steps.step_statistics import transitions_in
 from sstep_verify.problems import IndexStream, Problem, loss_from
 from sstep_verify.problems.kernels import KERNELS
 from sstep_verify.problems.losses import TASKS

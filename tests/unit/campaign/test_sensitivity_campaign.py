@@ -16,8 +16,8 @@ from sstep_verify.report.write import write_report
 from studies import power as studied
 from studies.corpus.listing import corpus
 from studies.power import KIND, STUDIES, sentence
-from studies.report.sensitivity.alarms import AdversaryDocument, AlarmsDocument
-from studies.report.sensitivity.part import Sensitivity
+from studies.report.sensitivity.false_positives import AlarmsDocument, WorstCaseDocument
+from studies.report.sensitivity.part import SensitivityDocument
 
 TOML = """
 [campaign]
@@ -86,20 +86,24 @@ def test_two_solvers_judged_reported_and_read_back(tmp_path):
 
 def test_exit_codes():
     state = State()
-    assert state.exit_code(bool(Sensitivity().broken), len(state.outcomes) < 1) == 3
+    assert state.exit_code(bool(SensitivityDocument().broken), len(state.outcomes) < 1) == 3
     state.add(Finished(outcome="one"))
-    assert state.exit_code(bool(Sensitivity().broken), len(state.outcomes) < 1) == 0
+    assert state.exit_code(bool(SensitivityDocument().broken), len(state.outcomes) < 1) == 0
     state.add(Finished(error="something broke"))
-    assert state.exit_code(bool(Sensitivity().broken), len(state.outcomes) < 1) == 4
+    assert state.exit_code(bool(SensitivityDocument().broken), len(state.outcomes) < 1) == 4
 
 
 def test_the_sentence_says_what_was_measured_what_must_not_be_and_what_is_missing():
     state = State()
-    assert sentence(Sensitivity(), 2, 0, state) == "nothing was measured; 2 of 2 pieces not finished"
-    assert sentence(Sensitivity(), 2, 2, state) == "too few runs for a limit"
-    failed = Sensitivity(adversary=AdversaryDocument((), 1, 1.5, 2.0))
+    assert (
+        sentence(SensitivityDocument(), 2, 0, state) == "nothing was measured; 2 of 2 pieces not finished"
+    )
+    assert sentence(SensitivityDocument(), 2, 2, state) == "too few runs for a limit"
+    failed = SensitivityDocument(worst_case=WorstCaseDocument((), 1, 1.5, 2.0))
     assert sentence(failed, 1, 1, state).endswith("; does not hold: worst cases failed: 1 of 0")
-    both = Sensitivity(alarms=AlarmsDocument(9, 9, 2, 0.5, (), (), ()), adversary=failed.adversary)
+    both = SensitivityDocument(
+        alarms=AlarmsDocument(9, 9, 2, 0.5, (), (), ()), worst_case=failed.worst_case
+    )
     assert sentence(both, 1, 1, state).endswith("; does not hold: correct runs failed: 2 of 9, and 1 more")
 
 
@@ -155,8 +159,8 @@ def test_the_digest_is_of_all_that_decides(monkeypatch, tmp_path):
     ("name", "first", "second", "same"),
     [
         ("a.py", "def f(x):\n    return x + 1\n", 'def f(x):\n    """More."""\n\n    return x + 1  # why\n', True),
-        ("a.py", "SEEN = 2.0\n", 'SEEN = 2.0\n"""Twice\nthe bound."""\n', True),
-        ("a.py", "SEEN = 2.0\n", "SEEN = 2.1\n", False),
+        ("a.py", "DETECTION_FACTOR = 2.0\n", 'DETECTION_FACTOR = 2.0\n"""Twice\nthe bound."""\n', True),
+        ("a.py", "DETECTION_FACTOR = 2.0\n", "DETECTION_FACTOR = 2.1\n", False),
         ("a.py", 'x = "a # b"\n', 'x = "a # c"\n', False),
         ("a.py", "if x:\n    y = 1\n", "if x: y = 1\n", False),
         ("a.toml", "[campaign]\nname = 'a'\n", "[campaign]  # b\ndescription = 'c'\nname = 'a'\n", True),

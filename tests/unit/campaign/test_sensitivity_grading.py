@@ -141,7 +141,7 @@ def test_a_rival_refuses_a_solver_if_it_refuses_one_of_its_cases():
 
 
 def test_a_state_is_read_from_the_log_where_none_was_recorded():
-    from studies.rivals import _state
+    from studies.baselines import _state
 
     blocks = np.array([[0, 1], [1, 2], [0, 2]])
     log = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

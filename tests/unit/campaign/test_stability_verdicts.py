@@ -2,7 +2,7 @@
 
 import pytest
 
-from sstep_verify.verdict import Note, NoteKind, Status, Term, Verdict, Why
+from sstep_verify.verdict import Note, NoteKind, Sensitivity, Status, Verdict, Why
 from studies.stability.kind import merged
 
 PASS, FAIL, VACUOUS, INCONCLUSIVE = Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE
@@ -10,7 +10,7 @@ PASS, FAIL, VACUOUS, INCONCLUSIVE = Status.PASS, Status.FAIL, Status.VACUOUS, St
 
 def verdict(status: Status, ratio: float, s: int = 4) -> Verdict:
     seen = status is not VACUOUS
-    term = Term(
+    term = Sensitivity(
         "overlap", PASS if seen else VACUOUS, ratio * 1e-12, 3, 3, 3 * seen, None if seen else Why.NO_EFFECT
     )
     return Verdict("window-replay", "one", "p", s, 1, status, ratio, ratio, 1.0, "M-norm", 3, 2, (term,))

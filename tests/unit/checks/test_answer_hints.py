@@ -19,7 +19,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, RBFKernel
 from sstep_verify.protocol import Declaration, RunRequest
 from sstep_verify.report.words import reading, violated
-from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.arithmetic import ROUND_UP
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import HintKind, NoteKind, ReadingKind, Status
 
@@ -163,6 +163,6 @@ def test_of_targets_that_are_0_the_optimum_is_exact_and_no_distance_is_relative(
     size = 1e-9 * np.sqrt(problem.samples)
     low, high = wrong.evidence[MEASURED]
     assert wrong.status is Status.FAIL
-    assert size / OUTWARD**4 <= low <= size <= high <= size * OUTWARD**4
+    assert size / ROUND_UP**4 <= low <= size <= high <= size * ROUND_UP**4
     assert wrong.evidence[OVER[1]] == [np.inf, np.inf]
     assert NoteKind.RELATIVE not in {note.kind for note in wrong.notes}

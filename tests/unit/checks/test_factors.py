@@ -11,7 +11,7 @@ import pytest
 from sstep_verify import quantities as name
 from sstep_verify.checks.steps.explain import Explained, explained
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.checks.steps.tally import CURVATURE, KERNEL, NAMES, PENALTY, SAME, STALE
+from sstep_verify.checks.steps.step_statistics import CURVATURE, KERNEL, NAMES, PENALTY, SAME, STALE
 from sstep_verify.diagnosis.factors import BOTH, ENOUGH, MOST, ROW, explain, explain_end, off_by_a_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.kernel.entries import kernel_entries

@@ -1,4 +1,4 @@
-"""The judge of steps over rows of a stretch, over chosen stretches, and step by step, says the same."""
+"""The judge of steps over rows of a segment, over chosen segments, and step by step, says the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from production_runs import KERNELS, problem_of, stream_of
 from sstep_verify import quantities
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.shared.case import Case, run_key
-from sstep_verify.checks.steps import explain, judged, place, rows, seen, tally
+from sstep_verify.checks.steps import explain, judged, place, rows, seen, step_statistics
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.declaration import Declaration
@@ -35,11 +35,11 @@ def logged(task, kernel=KERNELS[2], s=4, length=60, **options):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_rows_formed_for_a_stretch_judge_as_the_whole_matrix_does(task, monkeypatch):
+def test_rows_formed_for_a_segment_judge_as_the_whole_matrix_does(task, monkeypatch):
     case, run = logged(task)
     whole = StepJudge(case, Oracle(case.problem)).run(run)
     monkeypatch.setattr(rows, "WHOLE_WORDS", 0)
-    monkeypatch.setattr(rows, "STRETCH_WORDS", 60)
+    monkeypatch.setattr(rows, "SEGMENT_WORDS", 60)
     parts = StepJudge(case, Oracle(case.problem))
     assert not parts.rows.whole
     found = parts.run(run)
@@ -104,9 +104,11 @@ def test_exact_steps_show_less_than_the_float64_judge_needs_and_replay_what_they
 
 def test_each_quantity_has_the_number_of_its_place():
     constants = {name: value for name, value in vars(quantities).items() if isinstance(value, str)}
-    numbers = {name: tally.NAMES.index(value) for name, value in constants.items() if name.isupper()}
-    assert sorted(numbers.values()) == list(range(len(tally.NAMES)))
-    assert {name: getattr(tally, name) for name in numbers} == numbers
+    numbers = {
+        name: step_statistics.NAMES.index(value) for name, value in constants.items() if name.isupper()
+    }
+    assert sorted(numbers.values()) == list(range(len(step_statistics.NAMES)))
+    assert {name: getattr(step_statistics, name) for name in numbers} == numbers
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -126,10 +128,10 @@ def test_the_first_pass_gives_distances_and_bounds_without_the_others(task, wron
         monkeypatch.setattr(judged, name, never)
     for name in ("explain_clipped_steps", "explain_solved_steps"):
         monkeypatch.setattr(explain, name, never)
-    monkeypatch.setattr(judged, "STRETCH", 14 * case.stream.block)
+    monkeypatch.setattr(judged, "SEGMENT", 14 * case.stream.block)
     judge = StepJudge(case, Oracle(case.problem))
     places = np.arange(run.length)
-    passed = [(one.stretch.first, one.tally) for one in judge.again(run, places)]
+    passed = [(one.segment.first, one.tally) for one in judge.again(run, places)]
     assert [first for first, _ in passed] == [0, 14, 28, 42, 56]
     for name in ("distance", "bound"):
         made = np.concatenate([getattr(part, name) for _, part in passed])
@@ -142,14 +144,14 @@ def test_the_first_pass_gives_distances_and_bounds_without_the_others(task, wron
 @pytest.mark.parametrize("task", TASKS)
 def test_what_explains_a_failure_is_looked_for_after_one_only_and_where_wrong_steps_are(task, monkeypatch):
     case, run = logged(task, s=4)
-    monkeypatch.setattr(judged, "STRETCH", 8 * case.stream.block)
+    monkeypatch.setattr(judged, "SEGMENT", 8 * case.stream.block)
     looked = []
     for name in ("explain_clipped_steps", "explain_solved_steps"):
         pass_of = getattr(explain, name)
 
-        def counting(kept, stretch, *rest, pass_of=pass_of):
-            looked.append(stretch.first)
-            pass_of(kept, stretch, *rest)
+        def counting(kept, segment, *rest, pass_of=pass_of):
+            looked.append(segment.first)
+            pass_of(kept, segment, *rest)
 
         monkeypatch.setattr(explain, name, counting)
 
@@ -200,16 +202,16 @@ def test_an_exact_step_takes_more_digits_only_while_its_radius_is_not_small_besi
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_of_a_long_run_whole_stretches_are_judged_and_said(task, monkeypatch):
+def test_of_a_long_run_whole_segments_are_judged_and_said(task, monkeypatch):
     case, run = logged(task, length=60, s=1)
     monkeypatch.setattr(judged, "BUDGET", 20)
     judge = StepJudge(case, Oracle(case.problem))
     found = judge.run(run)
     assert 20 <= found.judged < run.length == 60
-    stretches = judge._stretches(run)
-    assert stretches[0][0] == 0
-    assert stretches[-1][1] == 60
-    assert judge._stretches(run) == stretches
+    segments = judge._segments(run)
+    assert segments[0][0] == 0
+    assert segments[-1][1] == 60
+    assert judge._segments(run) == segments
     assert not found.wrong.size
 
 
@@ -241,7 +243,7 @@ def terms_of(case, run):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_planned_are_the_steps_whose_quantities_are_looked_at(task, monkeypatch):
-    monkeypatch.setattr(judged, "STRETCH", 2)
+    monkeypatch.setattr(judged, "SEGMENT", 2)
     case, run = logged(task, s=1)
     planned = {term.planned for name, term in terms_of(case, run).items() if name != WRITE_BACK}
     assert planned == ({60} if case.problem.is_svm else {5})  # blocks 1, 2, 33, 34 and the last

@@ -1,4 +1,4 @@
-"""From findings to a verdict: what shows most, which is worst, what is said where nothing was decided."""
+"""From comparisons to a verdict: what shows most, which is worst, what is said where nothing was decided."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from judged import judged, small_case
 
 from sstep_verify.checks import step_replay, window_replay
-from sstep_verify.checks.shared.finding import Finding, unbounded, unknown, worst_entry
+from sstep_verify.checks.shared.comparison import Comparison, unbounded, unknown, worst_entry
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import most_visible, planted_term
 from sstep_verify.problems import Hinge, Ridge
@@ -26,16 +26,16 @@ def test_a_defect_shows_most_beside_the_bound_not_by_its_size():
 CASE, _ = small_case(Hinge(0.5))
 
 
-def why_of(*findings):
-    return verdict_from("box", CASE, 1, *findings, units="1").why
+def why_of(*comparisons):
+    return verdict_from("box", CASE, 1, *comparisons, units="1").why
 
 
 def test_one_value_without_a_bound_says_nothing_of_those_that_have_one():
-    assert why_of(Finding(1.0, 1.0, 2.0), unbounded(3.0)) is Why.NO_BOUND
+    assert why_of(Comparison(1.0, 1.0, 2.0), unbounded(3.0)) is Why.NO_BOUND
 
 
 def test_what_is_not_decided_is_said_to_hold_the_bound_only_where_it_does():
-    assert why_of(Finding(1.0, 3.0, 2.0)) is Why.TOO_WIDE
+    assert why_of(Comparison(1.0, 3.0, 2.0)) is Why.TOO_WIDE
     assert why_of(unknown()) is Why.NOT_RECORDED
 
 
@@ -80,8 +80,10 @@ def test_an_injected_defect_counts_the_comparisons_known_to_show_it_and_has_no_l
 def test_a_pass_that_could_not_see_a_required_term_is_vacuous(required, expected):
     terms = SEEN_TERM, UNSEEN_TERM
     verdict = verdict_from(
-        "box", CASE, 1, Finding(0.0, 1.0, 2.0), units="1", terms=terms, required=required
+        "box", CASE, 1, Comparison(0.0, 1.0, 2.0), units="1", terms=terms, required=required
     )
     assert (verdict.status, verdict.why) == expected
-    failed = verdict_from("box", CASE, 1, Finding(3.0, 3.0, 2.0), units="1", terms=terms, required=required)
+    failed = verdict_from(
+        "box", CASE, 1, Comparison(3.0, 3.0, 2.0), units="1", terms=terms, required=required
+    )
     assert failed.status is Status.FAIL

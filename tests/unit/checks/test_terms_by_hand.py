@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from sstep_verify.checks.shared.finding import Finding, unknown
+from sstep_verify.checks.shared.comparison import Comparison, unknown
 from sstep_verify.checks.shared.terms import (
     core_terms,
     first_unseen,
@@ -38,10 +38,12 @@ def test_what_has_no_effect_has_no_limit():
 
 
 FINDINGS = [
-    Finding(0.0, 0.5, 1.0, dropped={STALE: 3.0, KERNEL: 2.0}, detection_limit={STALE: 1e-3, KERNEL: 1e-2}),
-    Finding(0.0, 0.5, 1.0, dropped={STALE: 9.0}, detection_limit={STALE: 1e-5}),
-    Finding(2.0, 3.0, 1.0, dropped={STALE: 1.0}, detection_limit={STALE: 1e-2}),
-    Finding(0.5, 2.0, 1.0, dropped={STALE: 99.0}, detection_limit={STALE: 1e-9}),
+    Comparison(
+        0.0, 0.5, 1.0, dropped={STALE: 3.0, KERNEL: 2.0}, detection_limit={STALE: 1e-3, KERNEL: 1e-2}
+    ),
+    Comparison(0.0, 0.5, 1.0, dropped={STALE: 9.0}, detection_limit={STALE: 1e-5}),
+    Comparison(2.0, 3.0, 1.0, dropped={STALE: 1.0}, detection_limit={STALE: 1e-2}),
+    Comparison(0.5, 2.0, 1.0, dropped={STALE: 99.0}, detection_limit={STALE: 1e-9}),
     unknown(dropped={STALE: 99.0}),
 ]
 """Three that decide, and two that do not."""

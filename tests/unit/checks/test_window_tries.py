@@ -11,7 +11,7 @@ import pytest
 
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.shared.case import Case, run_key
-from sstep_verify.checks.shared.finding import Window
+from sstep_verify.checks.shared.comparison import Window
 from sstep_verify.checks.window.compare import bounded, rounding_of
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.checks.window.tries import NEAR, _near

@@ -1,4 +1,4 @@
-"""Windows by hand: how many a stretch is, what its precision resolves, what it has; and relations of runs."""
+"""Windows by hand: how many a segment is, what its precision resolves, what it has; and relations of runs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from sstep_reference.arithmetic import Rational
 
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.comparison import Comparison, Window
 from sstep_verify.checks.shared.continued import joined
-from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.together import related
 from sstep_verify.checks.window.compare import RunWindow, resolution
 from sstep_verify.declaration import Declaration
@@ -26,11 +26,11 @@ from sstep_verify.verdict import Status, Verdict
     ("steps", "s", "windows", "tail"),
     [(7, 3, 3, False), (6, 3, 2, False), (2, 3, 1, True), (0, 3, 1, True), (7, 0, 1, False)],
 )
-def test_a_stretch_is_as_many_windows_as_store_a_frozen_value(steps, s, windows, tail):
-    stretch = RunWindow(
+def test_a_segment_is_as_many_windows_as_store_a_frozen_value(steps, s, windows, tail):
+    segment = RunWindow(
         Window(0, steps), np.zeros(2), np.zeros(2), np.zeros((steps, 1), dtype=np.int64), s=s
     )
-    assert (stretch.windows, stretch.tail) == (windows, tail)
+    assert (segment.windows, segment.tail) == (windows, tail)
 
 
 @pytest.mark.parametrize(("precision", "u"), [("float64", 2.0**-53), ("float32", 2.0**-24)])
@@ -88,6 +88,6 @@ def test_the_origin_is_that_of_the_bound_whose_ratio_is_told(ratio, origin):
         4,
         bound_origin="bounds/screen",
     )
-    finding = Finding(ratio, ratio, 1.0, Window(0, 2))
-    found = joined(told, case, plain, after, finding, "bounds/window/svm")
+    comparison = Comparison(ratio, ratio, 1.0, Window(0, 2))
+    found = joined(told, case, plain, after, comparison, "bounds/window/svm")
     assert (found.ratio, found.bound_origin) == (max(ratio, 0.1), origin)

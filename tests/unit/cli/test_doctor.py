@@ -21,7 +21,7 @@ from sstep_verify.cli.mpi import Finding
 from sstep_verify.ranks import environment, pool
 
 INDEPENDENT = """#!/bin/sh
-# Starts processes that know nothing of each other, as the mpiexec of a foreign MPI does.
+# Starts processes that know nothing of each other, as the mpiexec of another MPI does.
 if [ "$1" = --version ]; then echo HYDRA; exit 0; fi
 shift; left=$1; shift
 while [ "$left" -gt 0 ]; do "$@" & left=$((left - 1)); done

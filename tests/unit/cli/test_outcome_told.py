@@ -14,14 +14,14 @@ from sstep_verify.ranks.watchdog import Unwatched
 from sstep_verify.report.case import Case
 from sstep_verify.report.results import ERRORS, Campaign, Results, Summary
 from sstep_verify.verdict import Status, Verdict
-from studies.report.sensitivity.alarms import AlarmsDocument
-from studies.report.sensitivity.part import Sensitivity
+from studies.report.sensitivity.false_positives import AlarmsDocument
+from studies.report.sensitivity.part import SensitivityDocument
 
-FAILED = Sensitivity(alarms=AlarmsDocument(10, 9, 2, 0.28, (), (), ()))
+FAILED = SensitivityDocument(alarms=AlarmsDocument(10, 9, 2, 0.28, (), (), ()))
 
 
 def told(
-    capsys, tmp_path, sensitivity: Sensitivity, written: bool = True, kept=None
+    capsys, tmp_path, sensitivity: SensitivityDocument, written: bool = True, kept=None
 ) -> tuple[int, list[str], str]:
     summary = Summary("the sentence", 1 if written else INTERRUPTED, interrupted=not written)
     results = Results(Campaign("small"), summary, sensitivity=sensitivity)
@@ -57,8 +57,8 @@ def test_an_error_that_the_sentence_tells_is_not_told_again(capsys, tmp_path):
     [
         (FAILED, True, "continue with --resume"),
         (FAILED, False, "nothing that was finished is kept"),
-        (Sensitivity(), False, "no problem was finished"),
-        (Sensitivity(), True, "continue with --resume"),
+        (SensitivityDocument(), False, "no problem was finished"),
+        (SensitivityDocument(), True, "continue with --resume"),
     ],
 )
 def test_an_interruption_says_whether_there_is_something_to_go_on_with(

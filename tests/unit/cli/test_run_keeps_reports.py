@@ -9,8 +9,8 @@ import pytest
 from sstep_verify.cli.campaign import write_carefully
 from sstep_verify.report.case import Case
 from sstep_verify.report.results import Campaign, Results, Summary
-from studies.report.sensitivity.alarms import AlarmsDocument
-from studies.report.sensitivity.part import Sensitivity
+from studies.report.sensitivity.false_positives import AlarmsDocument
+from studies.report.sensitivity.part import SensitivityDocument
 
 
 def _results(cases=1, code=0, interrupted=False, sensitivity=None):
@@ -63,12 +63,12 @@ def test_a_run_with_internal_errors_moves_a_whole_report_aside(write, tmp_path, 
 
 
 def test_a_study_of_power_is_no_empty_run_though_it_has_no_case(write, tmp_path):
-    made = Sensitivity(alarms=AlarmsDocument(10, 9, 0, 0.28, (), (), ()))
-    assert write(cases=0, code=3, interrupted=True, sensitivity=Sensitivity()) is None
+    made = SensitivityDocument(alarms=AlarmsDocument(10, 9, 0, 0.28, (), (), ()))
+    assert write(cases=0, code=3, interrupted=True, sensitivity=SensitivityDocument()) is None
     for interrupted in (True, False, False):
         assert write(cases=0, sensitivity=made, interrupted=interrupted)
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
-    assert write(cases=0, code=3, sensitivity=Sensitivity())
+    assert write(cases=0, code=3, sensitivity=SensitivityDocument())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report", "report.previous-1"]
 
 

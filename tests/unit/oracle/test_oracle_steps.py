@@ -63,7 +63,7 @@ class Unlabelled(BoxedLoss):
 
     task: ClassVar[str] = "unlabelled"
     labelled: ClassVar[bool] = False
-    kin: ClassVar[str] = "svm-l1"
+    base_task: ClassVar[str] = "svm-l1"
 
 
 @pytest.mark.parametrize("loss", [Unlabelled(2.0), Hinge(2.0)], ids=lambda loss: loss.task)

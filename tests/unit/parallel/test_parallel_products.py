@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, unit_roundoff
 from sstep_verify.solver.panels import few_features, products
 from sstep_verify.solver.panels.few_features import few_products
 from sstep_verify.solver.panels.panel import (
@@ -76,8 +76,8 @@ def test_products_are_within_gamma_of_exact(data, columns, form, tile, monkeypat
     for place, row in enumerate(exact_products(data, columns)):
         for other, value in enumerate(row):
             error = abs(Fraction(float(panel[place, other])) - value)
-            # OUTWARD raises the rounded sum of absolute products to a bound on the exact one.
-            assert error <= Fraction(gamma(6, U)) * Fraction(absolute[place, other]) * Fraction(OUTWARD)
+            # ROUND_UP raises the rounded sum of absolute products to a bound on the exact one.
+            assert error <= Fraction(gamma(6, U)) * Fraction(absolute[place, other]) * Fraction(ROUND_UP)
 
 
 def test_a_panel_larger_than_a_tile_equals_row_by_row_products(data):

@@ -15,7 +15,7 @@ from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import KNOWN, Declaration
 from sstep_verify.verdict import Status
-from studies.alarms import groups, study
+from studies.admissible.undeclared import Undeclared
 from studies.coverage.cases import planned
 from studies.coverage.freedoms import (
     CORE,
@@ -43,8 +43,8 @@ from studies.coverage.table import (
     pairs_of,
     wanted,
 )
-from studies.legal.undeclared import Undeclared
-from studies.report.sensitivity.alarms import (
+from studies.false_positives import groups, study
+from studies.report.sensitivity.false_positives import (
     CROSSED,
     ENOUGH,
     AlarmUnit,

@@ -14,14 +14,14 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.files.records import convert, decode, strict
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Status
-from studies.alarms import groups, study
-from studies.alarms.groups import decided, judged_run
-from studies.alarms.solvers import LOGGING, Variant
-from studies.alarms.study import tightness_row
+from studies.admissible.arithmetic import added
 from studies.corpus.mistakes import WRONG
 from studies.coverage.freedoms import CORE
-from studies.legal.arithmetic import added
-from studies.report.sensitivity.alarms import AlarmsDocument, AlarmUnit
+from studies.false_positives import groups, study
+from studies.false_positives.groups import decided, judged_run
+from studies.false_positives.solvers import LOGGING, Variant
+from studies.false_positives.study import tightness_row
+from studies.report.sensitivity.false_positives import AlarmsDocument, AlarmUnit
 
 SMALL = {"steps": 50, "legal orders": 15, "BLAS threads": 1, "design": 9}
 TOO_SMALL = 1000.0

@@ -12,8 +12,8 @@ from sstep_verify.problems import IndexStream, LinearKernel, Problem
 from sstep_verify.problems.losses import TASKS, loss_from
 from sstep_verify.quantities import CURVATURE, KERNEL
 from sstep_verify.recurrence.mutation import left_out
-from studies.legal.solver import LegalSolver
-from studies.legal.undeclared import Undeclared
+from studies.admissible.solver import AdmissibleSolver
+from studies.admissible.undeclared import Undeclared
 
 SAMPLES, LENGTH, S = 4, 12, 5
 
@@ -32,7 +32,7 @@ def test_a_quantity_is_left_out_as_the_recurrence_leaves_it_out(task, maintained
     loss = loss_from(task, 0.5)
     problem = Problem("planted", generator.standard_normal((SAMPLES, 3)), targets, LinearKernel(), loss)
     stream = IndexStream("uniform", SAMPLES, 2 if task == "krr" else 1, LENGTH, seed=2)
-    solver = LegalSolver(
+    solver = AdmissibleSolver(
         Declaration("drawn", update="frozen", weights=0 if maintained == "weights" else None),
         "sequential",
         planted=left_out(quantity),

@@ -78,7 +78,7 @@ def test_a_rank_is_lost_once_its_files_are_closed_before_it_has_ended():
 
 CONNECTED = """
 import os
-from sstep_verify.ranks.signs import signs_of_life
+from sstep_verify.ranks.heartbeat import signs_of_life
 signs = signs_of_life()
 print(*signs, os.pipe()[1], flush=True)
 input()

@@ -14,7 +14,7 @@ from sstep_verify.ranks.failures import (
     dissenters,
     guilty,
 )
-from sstep_verify.ranks.signs import KEPT, Progress
+from sstep_verify.ranks.heartbeat import KEPT, Progress
 
 
 def state(rank: int, *collectives: tuple[str, int], waits: bool = True, stack: str = "stack") -> RankState:

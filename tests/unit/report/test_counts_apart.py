@@ -22,7 +22,7 @@ from sstep_verify.quantities import KERNEL, UPPER
 from sstep_verify.report.case import Case
 from sstep_verify.report.results import ERRORS, Campaign, Results, tally
 from sstep_verify.report.write import write_report
-from sstep_verify.verdict import Status, Term, Verdict, Why
+from sstep_verify.verdict import Sensitivity, Status, Verdict, Why
 
 PASS, FAIL, VACUOUS, OPEN = Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE
 STEPS, WINDOWS, BOX, ENDS = "step-replay", "window-replay", "box", "trajectory"
@@ -38,11 +38,11 @@ MADE = 2000
 
 
 def _verdict(case: str, check: str, s: int, status: Status, judged: int = 0, *, hidden=False) -> Verdict:
-    terms: tuple[Term, ...] = ()
+    terms: tuple[Sensitivity, ...] = ()
     if judged:
         limit = 10.0 ** -(int(case[-1]) + 8)
-        terms = (Term(KERNEL, PASS, limit, 6, 3, 2),)
-        unseen = Term(UPPER, VACUOUS, float("inf"), 7, 7, 0, Why.NO_EFFECT)
+        terms = (Sensitivity(KERNEL, PASS, limit, 6, 3, 2),)
+        unseen = Sensitivity(UPPER, VACUOUS, float("inf"), 7, 7, 0, Why.NO_EFFECT)
         terms += (unseen,) * hidden
     evidence = {"steps": {"judged": judged, "of": 64}} if judged else {}
     return Verdict(

@@ -21,7 +21,7 @@ from sstep_verify.report.ratios import PARTS, points, ratios
 from sstep_verify.report.results import MULTIPLES
 from sstep_verify.report.verdicts import CHECKS, failures
 from sstep_verify.report.write import write_report
-from sstep_verify.verdict import Coverage, Defect, Note, NoteKind, Place, Status, Term
+from sstep_verify.verdict import Coverage, Defect, Note, NoteKind, Place, Sensitivity, Status
 
 
 def judged(cases, verdicts, right, exit_code=0, planned=()):
@@ -120,7 +120,7 @@ def test_a_solver_of_which_no_windows_were_observed_is_neither_correct_at_an_s_n
 
 def test_the_errors_that_would_have_shown_are_rounded_up_and_never_better_than_a_run():
     def of(limit, s):
-        term = Term(KERNEL, Status.PASS, limit, 12, 12, 12)
+        term = Sensitivity(KERNEL, Status.PASS, limit, 12, 12, 12)
         return verdict("a", s=s, terms=(term,))
 
     told = [of(1.01e-14, 2), of(3e-12, 4), of(2e-14, 8)]

@@ -15,7 +15,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.report.case import DRIFT, GAP, Case, Line, Run, Series
 from sstep_verify.report.results import SCHEMA, Campaign, Results, Summary, dumps, load, loads, tally
 from sstep_verify.report.write import write_report
-from sstep_verify.verdict import Status, Term, Verdict, Why
+from sstep_verify.verdict import Sensitivity, Status, Verdict, Why
 
 ALL = (Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE)
 NASTY = "<script>alert('x')</script> & \"q\" $x_1$ \x07 _y"
@@ -23,7 +23,7 @@ NASTY = "<script>alert('x')</script> & \"q\" $x_1$ \x07 _y"
 
 def verdict(case: str, status: Status = Status.PASS, s: int = 2, **changes) -> Verdict:
     seen = status is not Status.VACUOUS
-    term = Term(
+    term = Sensitivity(
         "overlap",
         Status.PASS if seen else Status.VACUOUS,
         3e-13 if seen else math.inf,

@@ -6,10 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from studies.report.sensitivity.alarms import AdversaryDocument, AlarmsDocument, CoverageDocument, MirrorRow
 from studies.report.sensitivity.corpus import Confusion, CorpusDocument, Judged
+from studies.report.sensitivity.false_positives import (
+    AlarmsDocument,
+    CoverageDocument,
+    MirrorRow,
+    WorstCaseDocument,
+)
 from studies.report.sensitivity.limits import DoseRow, LimitsDocument
-from studies.report.sensitivity.part import Sensitivity
+from studies.report.sensitivity.part import SensitivityDocument
 
 WRONG = Judged(
     "wrong", "python", False, "FAIL", ("S-3.5",), failed=("step-replay", "trajectory"),
@@ -27,7 +32,7 @@ CORPUS = CorpusDocument((WRONG, ALONE, RIGHT, EQUIVALENT))
 def test_mistakes_are_those_that_show_and_the_rest_must_pass():
     assert CORPUS.confusion == Confusion(2, 0, 0, 2)
     assert CORPUS.confusion.f1 == 1.0
-    assert not Sensitivity(CORPUS).broken
+    assert not SensitivityDocument(CORPUS).broken
 
 
 @pytest.mark.parametrize("found", ["PASS", "open", "error"])
@@ -35,14 +40,14 @@ def test_a_mistake_is_missed_unless_a_verdict_says_fail(found):
     corpus = CorpusDocument((replace(WRONG, found=found), RIGHT))
     assert corpus.confusion == Confusion(0, 1, 0, 1)
     assert corpus.confusion.f1 == 0.0
-    assert Sensitivity(corpus).broken
+    assert SensitivityDocument(corpus).broken
 
 
 @pytest.mark.parametrize("found", ["FAIL", "open", "error"])
 def test_a_right_solver_is_refused_unless_every_case_passes(found):
     corpus = CorpusDocument((WRONG, replace(RIGHT, found=found)))
     assert corpus.confusion == Confusion(1, 0, 1, 0)
-    assert Sensitivity(corpus).broken
+    assert SensitivityDocument(corpus).broken
 
 
 def test_a_wrong_class_or_place_counts_in_the_stricter_counts():
@@ -63,42 +68,44 @@ def test_a_rival_is_counted_where_it_has_something_to_say():
 
 def test_one_failed_correct_run_is_told_and_holds_no_more():
     alarms = AlarmsDocument(10, 9, 0, 0.28, (), (), ())
-    assert not Sensitivity(alarms=alarms).broken
-    assert "0 false alarms in 9 correct runs" in next(iter(Sensitivity(alarms=alarms).sentences))
+    assert not SensitivityDocument(alarms=alarms).broken
+    assert "0 false alarms in 9 correct runs" in next(iter(SensitivityDocument(alarms=alarms).sentences))
     crossed = replace(alarms, coverage=CoverageDocument(2, 1, (), (MirrorRow("box: clip", 2, 1),), ()))
-    first, second = Sensitivity(alarms=crossed).sentences
+    first, second = SensitivityDocument(alarms=crossed).sentences
     assert "0 false alarms in 9 decided runs of correct solvers" in first
     assert "2 of 2 pairs" in second
-    assert Sensitivity(alarms=crossed).broken == ("box: clip: 1 of 2 not refused",)
-    failed = Sensitivity(alarms=replace(alarms, failed=1))
+    assert SensitivityDocument(alarms=crossed).broken == ("box: clip: 1 of 2 not refused",)
+    failed = SensitivityDocument(alarms=replace(alarms, failed=1))
     assert failed.broken
     assert failed.broken == ("correct runs failed: 1 of 9",)
 
 
 def test_what_must_not_be_is_told_by_name():
-    assert Sensitivity(CORPUS).broken == ()
+    assert SensitivityDocument(CORPUS).broken == ()
     corpus = CorpusDocument((replace(WRONG, found="open"), replace(RIGHT, found="FAIL"), EQUIVALENT))
-    assert Sensitivity(corpus).broken == (
+    assert SensitivityDocument(corpus).broken == (
         "mistake not found (open): wrong",
         "right solver not passed (FAIL): right",
     )
     row = DoseRow("step-replay", "float64", "", 9, 9, 1.0, 1.0, 1.0, 0, 27, 0)
     limits = LimitsDocument(0.95, 0.95, (), (), (row,), (), 9, 4, 0, 9, ())
-    assert Sensitivity(limits=limits).broken == ()
+    assert SensitivityDocument(limits=limits).broken == ()
     wrong = (replace(row, missed=2), replace(row, missed=2, quantity="stale"))
     limits = replace(limits, doses=wrong, switches_missed=1, alarms=("float64: one",))
-    assert Sensitivity(limits=limits).broken == (
+    assert SensitivityDocument(limits=limits).broken == (
         "quantities left out, certain to show, not seen: 1",
         "doses certain to show, not seen: 2 of 27, step-replay, float64",
         "doses certain to show, not seen: 2 of 27, step-replay, float64, stale",
         "run without an error failed: float64: one",
     )
-    worst = AdversaryDocument((), 1, 1.5, 2.0)
-    assert Sensitivity(adversary=worst).broken == ("worst cases failed: 1 of 0",)
+    worst = WorstCaseDocument((), 1, 1.5, 2.0)
+    assert SensitivityDocument(worst_case=worst).broken == ("worst cases failed: 1 of 0",)
 
 
 def test_worst_cases_are_told_of_where_nothing_else_was_made():
-    worst = AdversaryDocument((), 0, 0.5, 2.0)
-    (told,) = Sensitivity(adversary=worst).sentences
+    worst = WorstCaseDocument((), 0, 0.5, 2.0)
+    (told,) = SensitivityDocument(worst_case=worst).sentences
     assert told == "0 worst cases of correct runs made again, 0 failed; ratios up to 0.5"
-    assert list(Sensitivity(CORPUS, adversary=worst).sentences) == list(Sensitivity(CORPUS).sentences)
+    assert list(SensitivityDocument(CORPUS, worst_case=worst).sentences) == list(
+        SensitivityDocument(CORPUS).sentences
+    )

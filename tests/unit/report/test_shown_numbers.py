@@ -13,7 +13,7 @@ from sstep_verify.report.case import Certified, CertifiedRow
 from sstep_verify.report.plain import enclosed, promised, rounded_up
 from sstep_verify.report.tables import certified_table, of
 from sstep_verify.report.verdicts import write_junit
-from sstep_verify.verdict import Status, Term, Why
+from sstep_verify.verdict import Sensitivity, Status, Why
 from studies.report.scaling import part as scaling_part
 from studies.report.scaling.part import Scaling, ScalingPoint
 
@@ -71,7 +71,7 @@ def test_bounds_of_certified_optima_are_shown_no_smaller_than_they_are():
 
 @pytest.mark.parametrize("seen", [0, 5])
 def test_a_junit_file_says_what_was_tested(tmp_path, seen):
-    term = Term(
+    term = Sensitivity(
         "overlap",
         Status.PASS if seen else Status.VACUOUS,
         1e-9,

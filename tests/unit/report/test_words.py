@@ -31,8 +31,8 @@ from sstep_verify.verdict import (
     Place,
     ReadingKind,
     RunError,
+    Sensitivity,
     Status,
-    Term,
     Verdict,
     Violation,
     Why,
@@ -41,8 +41,10 @@ from sstep_verify.verdict import (
 GOLDEN = Path(__file__).with_name("words.txt")
 
 STEP = Place(1, 2, 20, found=1.5534930892, expected=1.5534930886)
-KERNEL = Term("kernel-correction", Status.VACUOUS, math.inf, 5, 5, 0, why=Why.WITHIN_BOUND, largest=0.25)
-TAIL = Term("tail", Status.VACUOUS, math.inf, 5, 5, 0, why=Why.NO_EFFECT)
+KERNEL = Sensitivity(
+    "kernel-correction", Status.VACUOUS, math.inf, 5, 5, 0, why=Why.WITHIN_BOUND, largest=0.25
+)
+TAIL = Sensitivity("tail", Status.VACUOUS, math.inf, 5, 5, 0, why=Why.NO_EFFECT)
 CORRECTION = Defect(("kernel-correction off by a factor",), 1.000000001, ("S-3.5",))
 PAIR = Defect(("labels inside the kernel", "norms dropped"), None, ("S-1.2", "S-1.7"), shared=True)
 
@@ -247,7 +249,7 @@ KINDS = {
     "contract, of a function": verdict(
         "contract", PASS, 0.0, 0.0, coverage=Coverage("run", 8, 8),
         notes=(Note(NoteKind.FILLED, ("length", "s", "first a")),),
-        terms=(Term("a stated length that is short", VACUOUS, math.inf, 5, 3, 0, why=Why.FILLED_IN),),
+        terms=(Sensitivity("a stated length that is short", VACUOUS, math.inf, 5, 3, 0, why=Why.FILLED_IN),),
     ),
     "wrong by itself": verdict(
         "sstep-equals-classical", VACUOUS, why=Why.WRONG_BY_ITSELF,
@@ -287,11 +289,11 @@ KINDS = {
     ),
     "taken on trust": verdict(
         "window-replay", PASS, place=Place(8, 16, 3), coverage=Coverage("window", 38, 38),
-        terms=(Term("stream", VACUOUS, math.inf, 5, 5, 0, why=Why.OWN_DRAWS),),
+        terms=(Sensitivity("stream", VACUOUS, math.inf, 5, 5, 0, why=Why.OWN_DRAWS),),
     ),
     "weights taken on trust": verdict(
         "window-replay", VACUOUS, why=Why.ON_TRUST,
-        terms=(Term("stale-product", VACUOUS, math.inf, 5, 5, 0, why=Why.ON_TRUST),),
+        terms=(Sensitivity("stale-product", VACUOUS, math.inf, 5, 5, 0, why=Why.ON_TRUST),),
     ),
     "conventions": verdict(
         "window-replay", FAIL, 1.0, 0.1, place=Place(0, 8),

@@ -11,7 +11,7 @@ from exact_bounds import gamma as exact_gamma
 
 from sstep_verify.rounding.arithmetic import (
     MOST_TERMS,
-    OUTWARD,
+    ROUND_UP,
     counted,
     flushed_to_zero,
     gamma,
@@ -47,16 +47,16 @@ def test_too_many_terms_are_rounded_so_often_that_nothing_is_promised():
 
 def test_what_is_raised_is_raised_by_what_nested_sums_may_lose():
     # Eight sums of 2^20 terms lose gamma_{2^23}, which is just above 2^-30.
-    assert exact_gamma(8 * MOST_TERMS, U) < Fraction(OUTWARD) - 1 == Fraction(1, 2**29)
-    assert Fraction(rounded_up(3.0)) == 3 * Fraction(OUTWARD)
+    assert exact_gamma(8 * MOST_TERMS, U) < Fraction(ROUND_UP) - 1 == Fraction(1, 2**29)
+    assert Fraction(rounded_up(3.0)) == 3 * Fraction(ROUND_UP)
     assert Fraction(rounded_up(0.0, 7)) == 7 * TINY
     assert Fraction(rounded_up(0.0)) == 16 * TINY
 
 
 def test_norms_from_both_sides():
     for vector in ([3.0, -4.0], [[3.0], [4.0]]):
-        assert 5 < Fraction(norm_upper(np.array(vector))) <= 5 * Fraction(OUTWARD) * (1 + 4 * U)
-        assert 5 * (1 - 4 * U) / Fraction(OUTWARD) <= Fraction(norm_lower(np.array(vector))) < 5
+        assert 5 < Fraction(norm_upper(np.array(vector))) <= 5 * Fraction(ROUND_UP) * (1 + 4 * U)
+        assert 5 * (1 - 4 * U) / Fraction(ROUND_UP) <= Fraction(norm_lower(np.array(vector))) < 5
 
 
 def test_sizes_of_a_longer_type_are_the_next_float64():

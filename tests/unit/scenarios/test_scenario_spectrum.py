@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, unit_roundoff
 from sstep_verify.scenarios import data as scenario_data
 from sstep_verify.scenarios.data import (
     SHAPES,
@@ -45,7 +45,7 @@ def spectrum_bound(scenario: Scenario) -> float:
     bound += gamma(values.size + 1, unit_roundoff("float64")) * np.linalg.norm(product)
     if scenario.precision == "float32":
         bound += unit_roundoff("float32") * np.linalg.norm(product)
-    return float(np.ldexp(bound, scenario.data_exponent)) * OUTWARD
+    return float(np.ldexp(bound, scenario.data_exponent)) * ROUND_UP
 
 
 def spectrum_error(scenario: Scenario) -> float:

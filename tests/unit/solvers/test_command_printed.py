@@ -16,7 +16,7 @@ from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge
 from sstep_verify.solver.clock import PHASES
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training import pipeline, schedule
-from sstep_verify.solver.training.schedule import Stretch
+from sstep_verify.solver.training.schedule import Segment
 
 
 def summary(lines, loss, cache, ranks=2, samples=12) -> tuple:
@@ -71,20 +71,20 @@ def test_sizes_block_and_kept_rows_are_printed_as_they_are(name):
 
 SCHEDULES = {
     "nothing": (),
-    "not subtracted": ("shares[stretch.exchange, stretch.s] += stretch.end - begin", "shares[stretch.exchange, stretch.s] += stretch.end"),
-    "from the first on": ("            begin = stretch.end\n", "            begin = 0\n"),
+    "not subtracted": ("shares[segment.exchange, segment.s] += segment.end - begin", "shares[segment.exchange, segment.s] += segment.end"),
+    "from the first on": ("            begin = segment.end\n", "            begin = 0\n"),
     "the least": ("shares.most_common(3)", "shares.most_common()[:-4:-1]"),
-    "s for exchange": ("shares[stretch.exchange, stretch.s] +=", "shares[stretch.exchange, 1] +="),
-    "one stretch more": ("in {len(self.made)} stretches", "in {len(self.made) + 1} stretches"),
+    "s for exchange": ("shares[segment.exchange, segment.s] +=", "shares[segment.exchange, 1] +="),
+    "one segment more": ("in {len(self.made)} segments", "in {len(self.made) + 1} segments"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-def test_iterations_by_s_are_those_of_the_stretches(name):
+def test_iterations_by_s_are_those_of_the_segments(name):
     edited = edited_module(schedule, [SCHEDULES[name]] if SCHEDULES[name] else [])
     made = [
-        Stretch(8, 4, "gram"), Stretch(11, 1, "gram"), Stretch(40, 4, "allreduce"), Stretch(48, 4, "gram"),
-        Stretch(49, 2, "gram"),
+        Segment(8, 4, "gram"), Segment(11, 1, "gram"), Segment(40, 4, "allreduce"), Segment(48, 4, "gram"),
+        Segment(49, 2, "gram"),
     ]  # fmt: skip
     for count in range(1, len(made) + 1):
         told = edited.Schedule(Tuner(("gram", "allreduce"), 4, 4, 64), 1)

@@ -23,7 +23,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.protocol import RunRequest
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, unit_roundoff
 from sstep_verify.solver import (
     ProductionSolver,
     recurrences,
@@ -95,7 +95,7 @@ def test_the_solution_is_near_the_exact_one(b):
     backward = gamma(3 * b + 4, U) / (1 - gamma(b + 2, U)) * np.trace(system)
     # The smallest eigenvalue is at least b by construction, up to the rounding of the matrix itself.
     smallest = b - gamma(b + 3, U) * np.trace(system)
-    bound = Fraction(backward / smallest * np.linalg.norm(solution) * OUTWARD)
+    bound = Fraction(backward / smallest * np.linalg.norm(solution) * ROUND_UP)
     assert sum(e * e for e in error) <= bound * bound
 
 

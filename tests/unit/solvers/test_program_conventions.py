@@ -28,7 +28,7 @@ from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.problems.draws import first_repeat
 from sstep_verify.protocol import RunRequest
 from sstep_verify.runs import make_run
-from sstep_verify.verdict import SEEN, Hint, HintKind, Note, NoteKind, Status, Why
+from sstep_verify.verdict import DETECTION_FACTOR, Hint, HintKind, Note, NoteKind, Status, Why
 
 PROGRAM = str(Path(__file__).with_name("programs") / "conventional.py")
 COMMAND = [sys.executable, "-S", PROGRAM, "{task}", "{data}", "{m}", "{penalty}", "{kernel}", "{parameter}", "{offset}",
@@ -310,7 +310,7 @@ def test_a_part_of_a_is_judged_and_said_to_be_one(tmp_path, task):
     assert verdict.status is Status.PASS, verdict.reason
     assert Note(NoteKind.PRINTED, (20, 32)) in verdict.notes
     whole = judged(file(tmp_path, PRINTED), task)
-    assert SEEN < shown(verdict) <= shown(whole)
+    assert DETECTION_FACTOR < shown(verdict) <= shown(whole)
     wrong = judged(file(tmp_path, PRINTED + "first = 20\n[conventions]\nscale = 0.5\n", FIRST="20"), task)
     assert wrong.status is Status.FAIL
 

@@ -28,13 +28,13 @@ from sstep_verify.solver.training.checkpoint import (
 from sstep_verify.solver.training.decisions import CAP, MACHINE, SINCE, TOLERANCE, identity_of
 from sstep_verify.solver.training.intervals import Place
 from sstep_verify.solver.training.monitor import Measured, Values
-from sstep_verify.solver.training.schedule import Stretch
+from sstep_verify.solver.training.schedule import Segment
 
 HISTORY = (
     Measured(0, Values(2.0, 2.0, 0.0, np.nan, np.inf)),
     Measured(40, Values(1.5, 2.0, 0.5, np.nan, 3.0)),
 )
-SEQUENCE = (Stretch(32, 8, "gram"), Stretch(38, 2, "allreduce"), Stretch(40, 4, "allreduce"))
+SEQUENCE = (Segment(32, 8, "gram"), Segment(38, 2, "allreduce"), Segment(40, 4, "allreduce"))
 PLACE = Place(40, np.array([0.1, -0.0, 5e-324]), HISTORY, SEQUENCE)
 KEPT = Checkpoint(PLACE, {"s": 4, "kernel": "x"}, "ab" * 32)
 

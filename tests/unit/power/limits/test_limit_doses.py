@@ -15,6 +15,7 @@ from sstep_verify.checks.window_replay import ID as WINDOWS
 from sstep_verify.problems import RBFKernel
 from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.scenarios.scenario import Scenario
+from studies.baselines import BASELINES
 from studies.limits.rows import dose_rows, overall_rows, rival_rows
 from studies.limits.runs import (
     EITHER,
@@ -28,7 +29,6 @@ from studies.limits.runs import (
 )
 from studies.limits.study import acting_in, measure_doses, measure_limits
 from studies.report.sensitivity.limits import LimitUnit, RivalDose
-from studies.rivals import RIVALS
 
 NAMES = [one.name for one in quantities.QUANTITIES]
 TASKS = {"svm-l1": 1.0, "svm-l2": 1.0, "krr": 0.02}
@@ -168,7 +168,7 @@ def test_own_classical_does_not_see_what_is_wrong_for_every_s(runs):
 def test_a_rival_refuses_the_dose_that_is_told_and_accepts_a_quarter_of_it(runs, quantity):
     told = {one.rival: one.dose for one in runs.rivals(quantity)}
     found = 0
-    for rival in RIVALS:
+    for rival in BASELINES:
         if (dose := told.get(rival.name)) is None:
             continue
         assert dose == 4.0 ** round(math.log(dose, 4))

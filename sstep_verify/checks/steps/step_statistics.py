@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify import quantities
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import inlined
 
 NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
 """Quantities by number."""
@@ -39,7 +39,7 @@ FREE, CLIP_LOW, CLIP_HIGH, REPEATED, THRICE, TAIL_STEP, FIRST_TRANSITION = np.ar
 LOW_STATE, FREE_STATE, HIGH_STATE = np.arange(len(STATES))
 
 
-class Tally(NamedTuple):
+class StepStatistics(NamedTuple):
     """What judging the steps of a run gave; arrays, so that compiled code can write into them.
 
     Parameters
@@ -56,7 +56,7 @@ class Tally(NamedTuple):
     events: np.ndarray
     first: np.ndarray
 
-    def part(self, steps: slice) -> Tally:
+    def part(self, steps: slice) -> StepStatistics:
         """The same, with some of the steps."""
         return self._replace(distance=self.distance[steps], bound=self.bound[steps])
 
@@ -66,13 +66,13 @@ class Tally(NamedTuple):
         return (self.bound < np.inf) & ~(self.distance <= self.bound)
 
 
-def empty_tally(steps: int) -> Tally:
+def empty_statistics(steps: int) -> StepStatistics:
     """A tally with nothing in it, for `steps` steps."""
     events, first = np.zeros((2, len(EVENTS)), dtype=np.int64)
-    return Tally(np.zeros(steps), np.zeros(steps), events, first - 1)
+    return StepStatistics(np.zeros(steps), np.zeros(steps), events, first - 1)
 
 
-@compiled_borrowing
+@inlined
 def event(tally, which, iteration):
     """Count an event of a step."""
     if tally.events[which] == 0:
@@ -80,7 +80,7 @@ def event(tally, which, iteration):
     tally.events[which] += 1
 
 
-@compiled_borrowing
+@inlined
 def state_in(box, value):
     """Where a value lies in its box, by number, see `STATES`."""
     return FREE_STATE if box.lower < value < box.upper else LOW_STATE if value <= box.lower else HIGH_STATE
@@ -92,7 +92,7 @@ def transitions_in(lower: float, upper: float) -> tuple[str, ...]:
     return tuple(name for name in TRANSITIONS if all(ends[state] for state in name.split(" to ")))
 
 
-@compiled_borrowing
+@inlined
 def is_over(tally, step):
     """Whether a step is over its bound; a distance that is no number is over every bound."""
     return tally.bound[step] < np.inf and not tally.distance[step] <= tally.bound[step]

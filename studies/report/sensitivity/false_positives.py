@@ -132,8 +132,8 @@ class CoverageDocument:
 class AlarmUnit:
     """A piece of the study: runs of correct solvers, each made by its group, the seed and its number.
 
-    The group, a name of `studies.alarms.groups.GROUPS`, says how they are drawn and judged; `first` is the
-    number of its first run within the group.
+    The group, a name of `studies.false_positives.groups.GROUPS`, says how they are drawn and judged;
+    `first` is the number of its first run within the group.
     """
 
     group: str
@@ -168,7 +168,8 @@ class VariantCount:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A FAIL of a correct run, by a check with its reason; `studies.alarms.study.again` makes it again.
+    """A FAIL of a correct run, by a check with its reason; `studies.false_positives.study.again` makes it
+    again.
 
     The unit is a piece of this run alone; the problem is told by the id of its scenario or a seed.
     """
@@ -188,8 +189,8 @@ class TightnessRow:
     None if there is none, and `most` is the largest of all. `length` is the median of the roundings of the
     longest sum in the bound, `product` that of the ratio times it; None where the bound is no single sum's,
     or no quantity acted. A sharper derivation is `wanted` where the product is below
-    `studies.alarms.study.WANTED`; `dominates` names the part that makes up most of the bound, with its
-    median share, empty where it was not looked at.
+    `studies.false_positives.study.WANTED`; `dominates` names the part that makes up most of the bound, with
+    its median share, empty where it was not looked at.
     """
 
     check: str
@@ -253,7 +254,7 @@ class HardCase:
     over that of the classical one; "hidden", the ratio of a mistake that is labelled numerically
     equivalent, steps repeated in exact arithmetic included; "carried" and "factored", the largest ratio
     over checks of windows of a solver that carries a state, or that forms A (A'a). The solver is one of
-    `studies.adversary.cases.solver_named`, the scenario that of `Scenario.from_id`; the method that found
+    `studies.worst_case.cases.solver_named`, the scenario that of `Scenario.from_id`; the method that found
     it evolution, targeted or random, and `random` the largest value of as many seconds of random draws.
     """
 
@@ -275,7 +276,7 @@ class ReplayedCase:
 
 
 @dataclass(frozen=True)
-class AdversaryDocument:
+class WorstCaseDocument:
     """All committed cases, made and judged again.
 
     `failed` counts those that step-replay fails; ratio and stability loss are the largest ones.

@@ -1,4 +1,4 @@
-/* What is done to a program by the environment variable SSTEP_VERIFY_NEMESIS, which a right one endures, and a check
+/* What is done to a program by the environment variable SSTEP_VERIFY_FAULT_INJECTION, which a right one endures, and a check
    has to see:
 
    delay   the last rank comes to every collective a millisecond late
@@ -9,17 +9,17 @@
 #include <math.h>
 #include <time.h>
 
-static int nemesis_is(const char *kind) {
+static int fault_injection_is(const char *kind) {
     static const char *chosen;
     if (!chosen) {
-        chosen = getenv("SSTEP_VERIFY_NEMESIS");
+        chosen = getenv("SSTEP_VERIFY_FAULT_INJECTION");
         if (!chosen) chosen = "";
     }
     return strcmp(chosen, kind) == 0;
 }
 
 /* Whether this is the last of several ranks of a communicator. */
-static int nemesis_last(MPI_Comm comm) {
+static int fault_injection_last(MPI_Comm comm) {
     int rank = 0, ranks = 0;
     if (comm == MPI_COMM_NULL) return 0;
     PMPI_Comm_rank(comm, &rank);
@@ -27,17 +27,17 @@ static int nemesis_last(MPI_Comm comm) {
     return ranks > 1 && rank == ranks - 1;
 }
 
-static void nemesis_delay(MPI_Comm comm) {
+static void fault_injection_delay(MPI_Comm comm) {
     const struct timespec millisecond = {0, 1000000};
-    if (nemesis_is("delay") && nemesis_last(comm)) nanosleep(&millisecond, NULL);
+    if (fault_injection_is("delay") && fault_injection_last(comm)) nanosleep(&millisecond, NULL);
 }
 
 /* A communicator of the same ranks, first those of even number, then the others from the last on; to be freed by the
    caller. It is comm itself where none is asked for. */
-static MPI_Comm nemesis_order(MPI_Comm comm) {
+static MPI_Comm fault_injection_order(MPI_Comm comm) {
     int rank = 0, ranks = 0, between = 0;
     MPI_Comm other = comm;
-    if (!nemesis_is("order") || comm == MPI_COMM_NULL) return comm;
+    if (!fault_injection_is("order") || comm == MPI_COMM_NULL) return comm;
     PMPI_Comm_test_inter(comm, &between);
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_size(comm, &ranks);
@@ -45,10 +45,10 @@ static MPI_Comm nemesis_order(MPI_Comm comm) {
     return other;
 }
 
-static void nemesis_ulp(void *received, long long count, MPI_Datatype type, MPI_Comm comm) {
+static void fault_injection_ulp(void *received, long long count, MPI_Datatype type, MPI_Comm comm) {
     double *numbers = received;
     long long first = 0;
-    if (!nemesis_is("ulp") || type != MPI_DOUBLE || !nemesis_last(comm)) return;
+    if (!fault_injection_is("ulp") || type != MPI_DOUBLE || !fault_injection_last(comm)) return;
     while (first < count && numbers[first] == 0) first++;
     if (first < count) numbers[first] = nextafter(numbers[first], numbers[first] < 0 ? -INFINITY : INFINITY);
 }

@@ -12,8 +12,8 @@ import numpy as np
 from sstep_verify.adapters.callable import kept
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 from sstep_verify.recurrence.mutation import NONE
-from studies.legal.arithmetic import ORDERS, Sums, by_orthogonal
-from studies.legal.choices import Choices
+from studies.admissible.arithmetic import ORDERS, Sums, by_orthogonal
+from studies.admissible.choices import Choices
 
 Terms = tuple[list[Any], list[Any]]
 """Terms of a row's product with a, and of its corrections."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.compiled import compiled, inlined
 from sstep_verify.solver.clock import RECURRENCE
 from sstep_verify.solver.exchanges.gram import GramExchange
 from sstep_verify.solver.exchanges.gram_local import rows_among, rows_move
@@ -20,7 +20,7 @@ from sstep_verify.solver.svm_window import svm_window
 from sstep_verify.solver.windows import ExchangedWindows, WindowColumns
 
 
-class LoneGramWindows(ExchangedWindows):
+class SingleRankGramWindows(ExchangedWindows):
     """Windows of few samples, or of few features, go in one call, others one by one.
 
     The exchange has no separate timers, and never forms its weights anew; the communicator counts the
@@ -73,7 +73,7 @@ def gram_windows(rows, room, columns, positions, counts, draws, log, weights, sv
         make_window(rows, room, columns, positions, counts, draws, log, weights, svm, ridge, window)
 
 
-@compiled_borrowing
+@inlined
 def make_window(rows, room, columns, positions, counts, draws, log, weights, svm, ridge, window):
     """Make one of them."""
     count = counts[window]

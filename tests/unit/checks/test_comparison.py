@@ -1,4 +1,4 @@
-"""The rule that makes a status of an enclosure and a bound, and what a finding could have shown."""
+"""The rule that makes a status of an enclosure and a bound, and what a comparison could have shown."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from sstep_verify.checks.shared.finding import (
-    Finding,
+from sstep_verify.checks.shared.comparison import (
+    Comparison,
     decisive,
     promising,
     ratios,
@@ -37,7 +37,7 @@ from sstep_verify.verdict import Status
     ],
 )
 def test_the_status_follows_from_the_enclosure_and_the_bound(lower, upper, bound, status):
-    assert Finding(lower, upper, bound).status is status
+    assert Comparison(lower, upper, bound).status is status
 
 
 def test_the_three_outcomes_without_a_comparison():
@@ -50,10 +50,10 @@ def test_the_three_outcomes_without_a_comparison():
 
 
 def test_the_worst_status_decides_then_the_largest_ratio():
-    passed, failed = Finding(0.0, 0.9, 1.0), Finding(1.1, 1.2, 1.0)
+    passed, failed = Comparison(0.0, 0.9, 1.0), Comparison(1.1, 1.2, 1.0)
     assert decisive([failed, passed, unbounded()]) is failed
-    assert decisive([passed, Finding(0.0, 0.1, 1.0)]) is passed
-    wide = Finding(0.0, 9.0, 1.0)
+    assert decisive([passed, Comparison(0.0, 0.1, 1.0)]) is passed
+    wide = Comparison(0.0, 9.0, 1.0)
     assert decisive([failed, wide]) is failed  # though the upper end of the other is farther beyond
     assert decisive(promising([passed, unbounded()])) is passed
     assert decisive(promising([passed, unknown()])).status is Status.INCONCLUSIVE
@@ -62,9 +62,9 @@ def test_the_worst_status_decides_then_the_largest_ratio():
 
 def test_nothing_shows_in_a_comparison_that_decided_nothing():
     effects = {"overlap": 3.0, "omega": 2.0}
-    assert Finding(0.0, 0.5, 1.0, dropped=effects).shows("overlap")
-    assert not Finding(0.0, 0.5, 1.0, dropped=effects).shows("omega")  # twice the bound is not beyond it
-    assert not Finding(0.0, 5.0, 1.0, dropped=effects).shows("overlap")
+    assert Comparison(0.0, 0.5, 1.0, dropped=effects).shows("overlap")
+    assert not Comparison(0.0, 0.5, 1.0, dropped=effects).shows("omega")  # twice the bound is not beyond it
+    assert not Comparison(0.0, 5.0, 1.0, dropped=effects).shows("overlap")
 
 
 def test_ratios_of_values_that_must_be_exact_and_of_infinite_bounds():
@@ -73,4 +73,4 @@ def test_ratios_of_values_that_must_be_exact_and_of_infinite_bounds():
 
 
 def test_a_finding_of_no_window_in_particular_is_at_the_start():
-    assert Finding(0.0, 0.0, 1.0).window == Window(0, 0)
+    assert Comparison(0.0, 0.0, 1.0).window == Window(0, 0)

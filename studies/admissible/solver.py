@@ -31,13 +31,13 @@ from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.trajectory import Claim, Panel, Trajectory
-from studies.legal.arithmetic import ORDERS
-from studies.legal.choices import Choices
-from studies.legal.steps import Carried, Steps
-from studies.legal.undeclared import Undeclared
+from studies.admissible.arithmetic import ORDERS
+from studies.admissible.choices import Choices
+from studies.admissible.steps import Carried, Steps
+from studies.admissible.undeclared import Undeclared
 
 
-def draw(seed: int) -> tuple[LegalSolver, Case]:
+def draw(seed: int) -> tuple[AdmissibleSolver, Case]:
     """Solver of a seed, and a case of one window."""
     rng = np.random.default_rng(seed)
     precision: Precision = one_of(rng, ("float32", "float64"))
@@ -101,7 +101,9 @@ def draw(seed: int) -> tuple[LegalSolver, Case]:
         power=one_of(rng, ("multiplication", "pow")),
         functions=one_of(rng, ("rounded", "library")),
     )
-    solver = LegalSolver(declaration, order, factored, reciprocal, divided, first, undeclared=undeclared)
+    solver = AdmissibleSolver(
+        declaration, order, factored, reciprocal, divided, first, undeclared=undeclared
+    )
     problem = Problem(f"drawn {seed}", data, targets, kernel, loss)
     initial = _finite(start.astype(kind), kind(penalty))
     return solver, Case("drawn", problem, stream, (s,), s, declaration, initial=initial)
@@ -116,7 +118,7 @@ DECIMALS = 6
 """Of a run that is written down in decimals."""
 
 
-class LegalSolver(Choices):
+class AdmissibleSolver(Choices):
     """A correct solver that works as its `Choices` say."""
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:

@@ -8,7 +8,7 @@ from dataclasses import fields as fields_of
 
 import numpy as np
 import pytest
-from solvers import foreign_solvers as spoiled
+from solvers import external_solvers as spoiled
 
 from sstep_verify.adapters.python import load_solver
 from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers
@@ -17,11 +17,11 @@ from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.declaration import Declaration, Exchange
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.protocol import ForeignSolver, is_foreign
+from sstep_verify.protocol import ExternalSolver, is_external
 from sstep_verify.runs import make_run
 from sstep_verify.verdict import Status
 
-MODULE = "solvers.foreign_solvers"
+MODULE = "solvers.external_solvers"
 DATA = np.random.default_rng(5).standard_normal((6, 3))
 LABELS = np.resize([1.0, -1.0], 6)
 
@@ -40,8 +40,8 @@ def judged(solver, observe=None):
 def test_an_object_a_class_and_a_factory_are_solvers(name):
     solver = load_solver(f"{MODULE}:{name}")
     assert judged(solver)[2].status is Status.PASS
-    assert is_foreign(f"{MODULE}:{name}")
-    assert not is_foreign("production")
+    assert is_external(f"{MODULE}:{name}")
+    assert not is_external("production")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_module_that_is_a_script_is_told_so_in_one_line(tmp_path, monkeypatch,
     ],
 )
 def test_what_a_solver_does_wrong_is_a_fail_and_stays_with_it(solver, item):
-    problem, _, verdict = judged(ForeignSolver(solver))
+    problem, _, verdict = judged(ExternalSolver(solver))
     assert verdict.status is Status.FAIL
     assert item in [one.item for one in verdict.violations]
     assert np.array_equal(problem.data, DATA)
@@ -125,7 +125,7 @@ def test_what_a_solver_does_wrong_is_a_fail_and_stays_with_it(solver, item):
 def test_settings_of_errors_and_warnings_are_as_before_and_where_the_observer_is_called():
     before, filters = np.geterr(), list(warnings.filters)
     seen = []
-    solver = ForeignSolver(spoiled.Spoiled(spoiled.warns_no_more))
+    solver = ExternalSolver(spoiled.Spoiled(spoiled.warns_no_more))
     _, _, verdict = judged(solver, lambda *_: seen.append(np.geterr()))
     assert verdict.status is Status.PASS
     assert np.geterr() == before

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from studies.legal.undeclared import USUAL, Undeclared
+from studies.admissible.undeclared import USUAL, Undeclared
 
 
 @dataclass(eq=False)

@@ -40,7 +40,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Rival:
+class Baseline:
     """One way to tell a right answer from a wrong one; what it compares and who does so says its function.
 
     It looks at vectors of m finite numbers and says True (accepted), False, or None where it needs what is
@@ -143,14 +143,14 @@ def _baseline(answers: Answers) -> bool | None:
     return loss_factor(own, trusted, unit_roundoff(answers.precision)) <= 3.0
 
 
-RIVALS = (
-    Rival("allclose 1e-5", _close),
-    Rival("allclose 1e-7", _assert_close),
-    Rival("objective 1e-6", _objective),
-    Rival("gap 1e-6", _gap),
-    Rival("LAPACK ratio 30", _test_ratio),
-    Rival("own classical 1e-8", _own_classical, asks_own=True),
-    Rival("3 x baseline", _baseline),
+BASELINES = (
+    Baseline("allclose 1e-5", _close),
+    Baseline("allclose 1e-7", _assert_close),
+    Baseline("objective 1e-6", _objective),
+    Baseline("gap 1e-6", _gap),
+    Baseline("LAPACK ratio 30", _test_ratio),
+    Baseline("own classical 1e-8", _own_classical, asks_own=True),
+    Baseline("3 x baseline", _baseline),
 )
 
 
@@ -167,10 +167,10 @@ def opinions(folder: Path) -> dict[str, Opinion]:
     precision = case.declaration.precision
     references = ReferenceSolver(precision, "classical"), LongReference()
     trusted, exact = (_classical(case, one, lengths) for one in references)
-    said: dict[str, list[bool]] = {rival.name: [] for rival in RIVALS}
+    said: dict[str, list[bool]] = {rival.name: [] for rival in BASELINES}
     for s, (length, final, classical) in found.items():
         answers = Answers(case.problem, precision, s, final, trusted[length], classical, exact[length])
-        for rival in RIVALS:
+        for rival in BASELINES:
             if (taken := rival.accepts(answers)) is not None:
                 said[rival.name].append(taken)
     return {

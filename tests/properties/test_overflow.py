@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstep_verify.bounds.largest_number import largest_number, largest_value
+from sstep_verify.bounds.overflow import largest_number, largest_value
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import (
     Hinge,
@@ -20,9 +20,9 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.scenarios.scenario import Scenario
-from studies.alarms.groups import judged_run
-from studies.alarms.solvers import Variant
 from studies.corpus.labelled import RIGHT
+from studies.false_positives.groups import judged_run
+from studies.false_positives.solvers import Variant
 
 KERNELS = (LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.7))
 H = 40

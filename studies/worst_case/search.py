@@ -19,9 +19,9 @@ import scipy.optimize
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario, one_of
 from sstep_verify.scenarios.scenario import Scenario
-from studies.adversary.cases import CARRIED, FACTORED, HIDDEN, LOSS, RATIO, SOLVERS, value_of
-from studies.alarms.solvers import LOGGING, Variant
-from studies.report.sensitivity.alarms import HardCase
+from studies.false_positives.solvers import LOGGING, Variant
+from studies.report.sensitivity.false_positives import HardCase
+from studies.worst_case.cases import CARRIED, FACTORED, HIDDEN, LOSS, RATIO, SOLVERS, value_of
 
 LONGEST = 64
 """Largest s and H."""

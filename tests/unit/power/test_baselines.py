@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge
-from studies.rivals import RIVALS, Answers
+from studies.baselines import BASELINES, Answers
 
-NAMED = {rival.name: rival for rival in RIVALS}
+NAMED = {rival.name: rival for rival in BASELINES}
 RIGHT = np.array([0.0, 0.25, 0.5, 1.0])
 LARGEST_RIGHT = {
     "allclose 1e-5": 5e-6,
@@ -29,7 +29,7 @@ def answers(**changes) -> Answers:
     return replace(given, **changes)
 
 
-@pytest.mark.parametrize("rival", RIVALS, ids=lambda rival: rival.name)
+@pytest.mark.parametrize("rival", BASELINES, ids=lambda rival: rival.name)
 def test_the_right_answer_is_accepted_and_a_lost_one_is_not(rival):
     assert rival.accepts(answers()) is True
     assert rival.accepts(answers(final=RIGHT[::-1].copy())) is False
@@ -74,7 +74,7 @@ def test_a_gap_smaller_than_the_trusted_one_is_no_fault():
 
 def test_a_tiny_number_in_the_place_of_zero_is_no_alarm_but_a_norm_of_zero_is_exact():
     tiny = RIGHT + np.array([1e-17, 0.0, 0.0, 0.0])
-    for rival in RIVALS:
+    for rival in BASELINES:
         assert rival.accepts(answers(final=tiny)), rival.name
     zero = np.zeros(4)
     given = answers(trusted_classical=zero, final=zero)
@@ -90,6 +90,6 @@ def test_the_baseline_is_the_error_of_the_trusted_run():
 
 def test_a_rival_without_what_it_needs_says_nothing():
     given = answers(own_classical=None, exact=None)
-    silent = [rival.name for rival in RIVALS if rival.accepts(given) is None]
+    silent = [rival.name for rival in BASELINES if rival.accepts(given) is None]
     assert silent == ["own classical 1e-8", "3 x baseline"]
     assert NAMED["own classical 1e-8"].accepts(answers(s=1)) is None

@@ -18,8 +18,8 @@ from sstep_verify import ProductionSolver, ReferenceSolver, Solver
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import FAMILIES, KERNEL_NAMES, draw_scenario, edge_scenarios, one_of
 from sstep_verify.scenarios.scenario import Scenario
+from studies.admissible.undeclared import PRODUCTION, USUAL, Undeclared
 from studies.corpus.labelled import RIGHT
-from studies.legal.undeclared import PRODUCTION, USUAL, Undeclared
 
 Names = tuple[str, ...]
 EVERY: Names = tuple(KERNEL_NAMES)

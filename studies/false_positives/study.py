@@ -34,10 +34,10 @@ from sstep_verify.files.records import convert, decode
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.verdict import Status, worst
 from studies import search_path
-from studies.alarms.groups import GROUPS, Judged, decided
 from studies.coverage.freedoms import CORE, CORES
 from studies.coverage.table import count, count_run, coverage, numbers
-from studies.report.sensitivity.alarms import (
+from studies.false_positives.groups import GROUPS, Judged, decided
+from studies.report.sensitivity.false_positives import (
     CROSSED,
     Alarm,
     AlarmsDocument,

@@ -1,4 +1,4 @@
-"""The adversary: its corpus is replayed, no case fails, and a search finds more than chance does."""
+"""The search for worst cases: its corpus is replayed, no case fails, and a search finds more than chance does."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from sstep_verify.files.records import convert, decode
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
-from studies.adversary import search
-from studies.adversary.cases import (
+from studies.corpus import mistakes
+from studies.report.sensitivity.false_positives import HardCase
+from studies.worst_case import search
+from studies.worst_case.cases import (
     CARRIED,
     FACTORED,
     HIDDEN,
@@ -24,7 +26,7 @@ from studies.adversary.cases import (
     value_of,
     written,
 )
-from studies.adversary.search import (
+from studies.worst_case.search import (
     CELLS,
     DIMENSIONS,
     Best,
@@ -34,8 +36,6 @@ from studies.adversary.search import (
     candidates,
     searched,
 )
-from studies.corpus import mistakes
-from studies.report.sensitivity.alarms import HardCase
 
 ALIKE = 2.0
 """An exp of another make rounds otherwise: a ratio is told up to this factor elsewhere.

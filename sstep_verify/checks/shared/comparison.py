@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.verdict import SEEN, Hint, Place, Status, Why
+from sstep_verify.verdict import DETECTION_FACTOR, Hint, Place, Status, Why
 
 
 @dataclass(frozen=True)
 class Window:
-    """One window of a run, or another stretch of it, and why it was chosen.
+    """One window of a run, or another segment of it, and why it was chosen.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Comparison:
     """One comparison: an enclosure of what was measured, and the bound on it.
 
     Parameters
@@ -44,7 +44,7 @@ class Finding:
     bound : float
         Bound on it; infinite where none can be derived.
     window : Window, optional
-        The window or stretch that was compared, where it is one.
+        The window or segment that was compared, where it is one.
     dropped : dict of str to float
         Per quantity that can act: effect that leaving it out is certain to have, over the bound.
     detection_limit : dict of str to float
@@ -121,9 +121,9 @@ class Finding:
 
     def shows(self, name: str) -> bool:
         """Whether leaving a quantity out would have been seen."""
-        return self.decided and self.dropped.get(name, 0.0) > SEEN
+        return self.decided and self.dropped.get(name, 0.0) > DETECTION_FACTOR
 
-    def comparison(self) -> dict[str, object]:
+    def numbers(self) -> dict[str, object]:
         """Status, ratio, both values and what would have shown, as plain values."""
         return {
             "status": self.status.value,
@@ -144,39 +144,43 @@ class Finding:
             "ratio": self.ratio,
             "bits": self.bits,
             "detection_limit": self.detection_limit,
-            f"from_{self.source}": self.comparison(),
+            f"from_{self.source}": self.numbers(),
         }
 
 
-def wrong(size: float = math.inf, **rest: Any) -> Finding:
-    """The finding that something that must be exact is off by some size."""
-    return Finding(size, size, 0.0, **rest)
+def wrong(size: float = math.inf, **rest: Any) -> Comparison:
+    """The comparison that something that must be exact is off by some size."""
+    return Comparison(size, size, 0.0, **rest)
 
 
-def unknown(**rest: Any) -> Finding:
-    """The finding of a comparison that could not be made: INCONCLUSIVE."""
-    return Finding(0.0, math.inf, math.inf, **rest)
+def unknown(**rest: Any) -> Comparison:
+    """The comparison that could not be made: INCONCLUSIVE."""
+    return Comparison(0.0, math.inf, math.inf, **rest)
 
 
-def unbounded(size: float = 0.0, **rest: Any) -> Finding:
-    """The finding where nothing is promised: VACUOUS."""
-    return Finding(size, size, math.inf, **rest)
+def unbounded(size: float = 0.0, **rest: Any) -> Comparison:
+    """The comparison where nothing is promised: VACUOUS."""
+    return Comparison(size, size, math.inf, **rest)
 
 
-def decisive(findings: Sequence[Finding]) -> Finding:
-    """The finding that a verdict on all of them rests on: the worst status, then the largest ratio."""
+def decisive(comparisons: Sequence[Comparison]) -> Comparison:
+    """The comparison that a verdict on all of them rests on: the worst status, then the largest ratio."""
     order = (Status.PASS, Status.VACUOUS, Status.INCONCLUSIVE, Status.FAIL)
-    return max(findings, key=lambda finding: (order.index(finding.status), finding.ratio))
+    return max(comparisons, key=lambda comparison: (order.index(comparison.status), comparison.ratio))
 
 
-def promising(findings: Sequence[Finding]) -> Sequence[Finding]:
+def promising(comparisons: Sequence[Comparison]) -> Sequence[Comparison]:
     """Those of which something is promised; all of them where nothing is of any."""
-    return [finding for finding in findings if finding.status is not Status.VACUOUS] or findings
+    return [
+        comparison for comparison in comparisons if comparison.status is not Status.VACUOUS
+    ] or comparisons
 
 
-def any_tried(findings: Sequence[Finding]) -> bool:
+def any_tried(comparisons: Sequence[Comparison]) -> bool:
     """Whether there is a failed window in which mistakes are tried: one that is to be diagnosed."""
-    return any(finding.status is Status.FAIL and finding.end is not None for finding in findings)
+    return any(
+        comparison.status is Status.FAIL and comparison.end is not None for comparison in comparisons
+    )
 
 
 def ratios(measured: Any, bound: Any) -> np.ndarray:
@@ -192,13 +196,13 @@ def distance_ratios(distance: np.ndarray, bound: np.ndarray) -> np.ndarray:
     return np.nan_to_num(ratios(distance, bound), nan=np.inf, posinf=np.inf)
 
 
-def worst_entry(ends: np.ndarray, bound: np.ndarray) -> tuple[int, Finding]:
+def worst_entry(ends: np.ndarray, bound: np.ndarray) -> tuple[int, Comparison]:
     """The worst of comparisons, by enclosures, shape (2, n), and bounds, shape (n,): its place, and it."""
-    entries = [Finding(*row) for row in np.vstack([ends, bound]).T.tolist()]
+    entries = [Comparison(*row) for row in np.vstack([ends, bound]).T.tolist()]
     worst = decisive(entries)
     return next(place for place, entry in enumerate(entries) if entry is worst), worst
 
 
-def executed(findings: Iterable[Finding]) -> int:
+def executed(comparisons: Iterable[Comparison]) -> int:
     """Comparisons that were made: those of which something is known."""
-    return sum(finding.status is not Status.INCONCLUSIVE for finding in findings)
+    return sum(comparison.status is not Status.INCONCLUSIVE for comparison in comparisons)

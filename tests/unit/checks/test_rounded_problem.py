@@ -20,7 +20,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.rounding.arithmetic import held_problem
+from sstep_verify.rounding.arithmetic import rounded_problem
 from sstep_verify.rounding.formulas import formulas_of
 from sstep_verify.verdict import Status, Why
 
@@ -38,31 +38,31 @@ def problem_of(loss, scale: float = 1.0, kernel=None) -> Problem:
 @pytest.mark.parametrize("loss", [Hinge(0.7), SquaredHinge(0.7), Ridge(0.3)])
 def test_what_float32_holds_is_data_targets_and_parameters_rounded(loss):
     problem = problem_of(loss)
-    held = held_problem(problem, SINGLE)
+    held = rounded_problem(problem, SINGLE)
     assert np.array_equal(held.dense, np.float32(problem.dense))
     assert held.digest != problem.digest
     assert np.array_equal(held.targets, np.float32(problem.targets))
     assert held.loss.parameter == np.float32(loss.parameter)
     assert held.kernel.sigma == np.float32(0.3)
-    sparse = held_problem(replace(problem, data=sp.csr_array(problem.dense)), SINGLE)
+    sparse = rounded_problem(replace(problem, data=sp.csr_array(problem.dense)), SINGLE)
     assert sparse.is_sparse
     assert np.array_equal(sparse.dense, held.dense)
-    assert held_problem(held, SINGLE) is held
+    assert rounded_problem(held, SINGLE) is held
     for declared in (formulas_of(SINGLE, as_given=True), Declaration("two")):
-        assert held_problem(problem, declared) is problem
+        assert rounded_problem(problem, declared) is problem
 
 
 def test_a_number_beyond_the_range_of_float32_is_not_held():
-    assert held_problem(problem_of(Hinge(0.7), 1e39), SINGLE) is None
-    assert held_problem(problem_of(Ridge(1e-60)), SINGLE) is None
-    assert held_problem(problem_of(Hinge(0.7), kernel=RBFKernel(1e60)), SINGLE) is None
+    assert rounded_problem(problem_of(Hinge(0.7), 1e39), SINGLE) is None
+    assert rounded_problem(problem_of(Ridge(1e-60)), SINGLE) is None
+    assert rounded_problem(problem_of(Hinge(0.7), kernel=RBFKernel(1e60)), SINGLE) is None
 
 
 @pytest.mark.parametrize("loss", [Hinge(0.7), SquaredHinge(0.7), Ridge(0.3)])
 def test_verdicts_are_those_on_what_is_held(loss):
     problem, stream = problem_of(loss, kernel=LinearKernel()), IndexStream("uniform", 9, 1, 24, seed=2)
     solver = ReferenceSolver("float32")
-    held = held_problem(problem, solver.declaration)
+    held = rounded_problem(problem, solver.declaration)
     given, known = (judge(solver, one, stream, 4, checks=CHECKS) for one in (problem, held))
     for one, other in zip(given, known, strict=True):
         assert one.status is other.status is not Status.FAIL

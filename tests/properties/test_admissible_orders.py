@@ -1,7 +1,7 @@
 """No correct window exceeds its bound, over the whole exponent range and every legal order of operations.
 
 `SSTEP_VERIFY_DRAWS` says how many problems are drawn (``tox -e false-alarms``: 30,000); each is one window of
-a solver of its own (studies/legal/), as window-replay and step-replay judge it.
+a solver of its own (studies/admissible/), as window-replay and step-replay judge it.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from legal_runs import LONGEST, OWN, by_all_checks, by_window_and_steps
+from admissible_runs import LONGEST, OWN, by_all_checks, by_window_and_steps
 
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span, no_room_for_states
-from sstep_verify.checks.shared.finding import Window
+from sstep_verify.checks.shared.comparison import Window
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import LinearKernel, Problem, Ridge
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
-from studies.alarms.groups import decided
-from studies.legal.solver import draw
+from studies.admissible.solver import draw
+from studies.false_positives.groups import decided
 
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "150"))
 

@@ -1,4 +1,5 @@
-"""What the adversary makes large, and the committed worst cases: read, made and judged again, written anew.
+"""What the search for worst cases makes large, and the committed worst cases: read, made and judged again,
+written anew.
 
 It makes large the ratio of a run's worst step, and the loss of s-step runs.
 """
@@ -25,11 +26,11 @@ from sstep_verify.problems.losses import TASKS
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Status, worst
-from studies.alarms.groups import NO_RUN, Judged, decided, judged_run
-from studies.alarms.solvers import LINEAR, LOGGING, Names, Variant
+from studies.admissible.solver import AdmissibleSolver
 from studies.corpus.mistakes import EQUIVALENT
-from studies.legal.solver import LegalSolver
-from studies.report.sensitivity.alarms import AdversaryDocument, HardCase, ReplayedCase
+from studies.false_positives.groups import NO_RUN, Judged, decided, judged_run
+from studies.false_positives.solvers import LINEAR, LOGGING, Names, Variant
+from studies.report.sensitivity.false_positives import HardCase, ReplayedCase, WorstCaseDocument
 
 FILE = "corpus.json"
 
@@ -40,10 +41,10 @@ CARRIED, FACTORED = "carried", "factored"
 """The largest ratio, over all checks of windows, of solvers that maintain weights, or form A (A'a)."""
 
 
-def _legal(name: str, tasks: Names, kernels: Names, order: str, **declared: Any) -> Variant:
+def _admissible(name: str, tasks: Names, kernels: Names, order: str, **declared: Any) -> Variant:
     """A solver of single operations in an order."""
     declaration = Declaration("legal", log=True, **{"products": "rows", **declared})
-    solver = LegalSolver(declaration, order, factored=declaration.products == "any")
+    solver = AdmissibleSolver(declaration, order, factored=declaration.products == "any")
     words = " ".join(str(value) for value in declared.values())
     return Variant(f"legal {name} {words} {order}", lambda: solver, tasks, kernels)
 
@@ -55,13 +56,13 @@ SOLVERS: dict[str, tuple[Variant, ...]] = {
         for one in EQUIVALENT
     ),
     CARRIED: tuple(
-        _legal("weights", TASKS, LINEAR, order, precision=precision, weights=again)
+        _admissible("weights", TASKS, LINEAR, order, precision=precision, weights=again)
         for order in ("sequential", "ascending")
         for precision in ("float64", "float32")
         for again in (0, 3)
     ),
     FACTORED: tuple(
-        _legal("factored", TASKS, LINEAR, order, precision=precision, update=update, products="any")
+        _admissible("factored", TASKS, LINEAR, order, precision=precision, update=update, products="any")
         for order in ("sequential", "ascending")
         for precision in ("float64", "float32")
         for update in ("in-place", "frozen")
@@ -161,10 +162,10 @@ def replayed(case: HardCase) -> ReplayedCase:
     return ReplayedCase(case, worst(one.status for one in made.verdicts).value, value)
 
 
-def replay() -> AdversaryDocument:
+def replay() -> WorstCaseDocument:
     """All cases of the corpus, in seconds."""
     found = tuple(replayed(case) for case in corpus())
-    return AdversaryDocument(
+    return WorstCaseDocument(
         found,
         failed=sum(one.status == "FAIL" for one in found),
         ratio=max(

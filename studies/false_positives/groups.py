@@ -29,13 +29,13 @@ from sstep_verify.runs import make_run
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver.packet import WindowError
-from studies.alarms.solvers import LOGGING, SEEDS, SERIAL, Variant, drawn_problem
+from studies.admissible.arithmetic import BY_VALUE
+from studies.admissible.solver import draw
 from studies.coverage.cases import Planned, planned
 from studies.coverage.freedoms import CORES, row_of
 from studies.coverage.planted import planted
 from studies.coverage.table import STRIDE, design, drawn_row, wanted
-from studies.legal.arithmetic import BY_VALUE
-from studies.legal.solver import draw
+from studies.false_positives.solvers import LOGGING, SEEDS, SERIAL, Variant, drawn_problem
 
 NO_RUN = (InputError, InvalidInputError, WindowError, np.linalg.LinAlgError)
 """What a correct solver may raise: a block system that is singular in its precision, an input beyond it."""
@@ -201,7 +201,7 @@ def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
     return replace(made, variant=f"{made.variant}, BLAS threads {threads}")
 
 
-def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
+def in_admissible_orders(generator: np.random.Generator, number: int) -> Judged:
     """A window of a solver of single IEEE operations, over the whole exponent range, and its steps."""
     solver, case = draw(int(generator.integers(SEEDS)))
     verdicts, _ = verdicts_of(case, solver, (window_replay.ID, step_replay.ID))
@@ -251,7 +251,7 @@ def _refused(
 
 GROUPS = {
     "steps": Group(by_steps, 0.54, 1000),
-    "legal orders": Group(in_legal_orders, 0.45, 1000),
+    "legal orders": Group(in_admissible_orders, 0.45, 1000),
     "BLAS threads": Group(with_blas_threads, 0.01, 200),
     **{f"design {core}".strip(): Group(of_a_design, 0.0, STRIDE, core) for core in CORES},
 }

@@ -54,7 +54,7 @@ from sstep_verify.bounds.box import accumulation_error, largest_clipped, largest
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.problems.kernels import parameters_of
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, largest_normal, norm, unit_roundoff
+from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, largest_normal, norm, unit_roundoff
 from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.block.repeats import most_often, whole_growth
 from sstep_verify.rounding.kernel.entries import kernel_entries
@@ -92,7 +92,7 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
                 found *= np.exp(rounded * _entry(problem)[1])
         else:
             found = _RidgeStep(problem, declaration, s, block, largest).largest
-        found = max(found, largest, _entry(problem)[1], *_parameters(problem)) * 2 * OUTWARD
+        found = max(found, largest, _entry(problem)[1], *_parameters(problem)) * 2 * ROUND_UP
         return float(found) if np.isfinite(found) else np.inf
 
 
@@ -101,7 +101,7 @@ def increments_error(
 ) -> float:
     """Bound the 2-norm of what the increments of a correct K-RR step are off by; see `largest_number`."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = _RidgeStep(problem, declaration, s, block, largest).local * OUTWARD
+        found = _RidgeStep(problem, declaration, s, block, largest).local * ROUND_UP
         return float(found) if np.isfinite(found) else np.inf
 
 
@@ -136,7 +136,7 @@ def _roundings(problem: Problem, s: int, block: int) -> int:
 def _entry(problem: Problem) -> tuple[float, float]:
     """Largest kernel entry (k), and largest number that is formed for it."""
     kernel = problem.kernel
-    norm = float(np.max(np.square(problem.dense).sum(axis=1))) * OUTWARD
+    norm = float(np.max(np.square(problem.dense).sum(axis=1))) * ROUND_UP
     return max(1.0, float(kernel.diagonal(np.array([norm]))[0])), max(1.0, kernel.largest(norm))
 
 
@@ -146,7 +146,7 @@ def _may_overflow_inverted(problem: Problem, declaration: Declaration) -> bool:
     norms = squares.sum(axis=1)
     curvatures = problem.kernel.diagonal(norms) + problem.boxed.shift
     formed = (problem.dense != 0).any(axis=1) | (curvatures > 0)
-    low = formed & ~(curvatures * largest_normal(declaration.precision) >= 2 * OUTWARD)
+    low = formed & ~(curvatures * largest_normal(declaration.precision) >= 2 * ROUND_UP)
     return bool(low.any())
 
 
@@ -194,7 +194,7 @@ def _largest_ridge(problem, declaration, s, block, iterations, initial, most) ->
     whole, times = whole_growth(most), int(most.max(initial=1))
     near = whole * (2 * targets / samples + (np.sqrt(highest / samples) + 1) * start)
     step = _RidgeStep(problem, declaration, s, block, 2 * near)
-    moved = whole * times * iterations * np.sqrt(highest) * step.local * OUTWARD
+    moved = whole * times * iterations * np.sqrt(highest) * step.local * ROUND_UP
     return 2 * near if moved <= np.sqrt(samples) * near else np.inf
 
 

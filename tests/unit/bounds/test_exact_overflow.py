@@ -1,4 +1,4 @@
-"""Largest numbers of correct runs, by the derivation of bounds/largest_number.py."""
+"""Largest numbers of correct runs, by the derivation of bounds/overflow.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from exact_bounds import U32, gamma, is_bound, length, root
 
-from sstep_verify.bounds.largest_number import increments_error, largest_number, largest_value
+from sstep_verify.bounds.overflow import increments_error, largest_number, largest_value
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import (
     Hinge,
