@@ -48,6 +48,7 @@ TAR, TAR_AT = b"ustar", 257
 
 _UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 _CHUNK = 1 << 19  # bytes read at once
+GROWTH = 8  # an array that grows has room for one in so many more
 _LONGEST_LINE = 1 << 30  # bytes; a few kB of compressed zeros unpack to more than any memory holds
 
 
@@ -124,9 +125,7 @@ def read_block(
         lines counted from the block's first, wherever a line is at fault.
     """
     path = Path(path)
-    chunks, lines = _parsed(path, begin, end, features or LARGEST_INDEX, _CHUNK)
-    # One without samples gives their types where there is no chunk.
-    samples = Samples(*map(np.concatenate, zip(NO_SAMPLES, *chunks, strict=True)))
+    samples, lines = _parsed(path, begin, end, features or LARGEST_INDEX, _CHUNK)
     starts = np.concatenate([[0], np.cumsum(samples.counts)])
     width = features or int(samples.indices.max(initial=-1)) + 1
     kind = np.int32 if starts[-1] <= np.iinfo(np.int32).max else np.int64
@@ -200,15 +199,14 @@ def _texts(handle: BinaryIO, begin: int, end: int | None, at_once: int) -> Itera
         position += len(text)
 
 
-def _parsed(
-    path: Path, begin: int, end: int | None, largest: int, at_once: int
-) -> tuple[list[Samples], int]:
+def _parsed(path: Path, begin: int, end: int | None, largest: int, at_once: int) -> tuple[Samples, int]:
     """The samples of a block, and its lines; LineError for the first one at fault or unreadable."""
-    chunks, lines = [], 0
+    grown, lines = [Growing(part) for part in NO_SAMPLES], 0
     with _opened(path) as handle:
         try:
             for text in _texts(handle, begin, end, at_once):
-                chunks.append(_samples(path, lines, text, largest))
+                for whole, part in zip(grown, _samples(path, lines, text, largest), strict=True):
+                    whole.add(part)
                 lines += text.count(b"\n") + (not text.endswith(b"\n"))
         except _UNREADABLE as error:
             if at_once > 1:
@@ -217,7 +215,30 @@ def _parsed(
             kind = f"as {packed_as(path) or 'text'}"
             fault = f"cannot be read {kind}: {error}; the file is damaged or incomplete"
             raise LineError(path, lines + 1, fault) from error
-    return chunks, lines
+    return Samples(*(whole.taken() for whole in grown)), lines
+
+
+class Growing:
+    """An array that parts are appended to, in place: parts beside their whole would take twice its memory.
+
+    `like`: an array of its type, which it begins with.
+    """
+
+    def __init__(self, like: np.ndarray):
+        self._room, self._used = like.copy(), like.size
+
+    def add(self, part: np.ndarray) -> None:
+        """Append a part."""
+        end = self._used + part.size
+        if end > self._room.size:
+            self._room.resize(end + end // GROWTH, refcheck=False)
+        self._room[self._used : end] = part
+        self._used = end
+
+    def taken(self) -> np.ndarray:
+        """The whole; nothing may be appended after."""
+        self._room.resize(self._used, refcheck=False)
+        return self._room
 
 
 def _samples(path: Path, before: int, text: bytes, largest: int) -> Samples:

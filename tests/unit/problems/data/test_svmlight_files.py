@@ -5,6 +5,7 @@ import io
 import os
 import socket
 import tarfile
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -199,3 +200,19 @@ def test_a_table_with_commas_is_named_as_one(tmp_path):
     with pytest.raises(DataError, match="a table with commas") as raised:
         read_svmlight(tmp_path / "data.csv")
     assert raised.value.line == 2
+
+
+def test_reading_takes_little_more_memory_than_what_is_read(tmp_path, monkeypatch):
+    """Parts are appended in place: held beside their whole they would take 2.7 times its memory."""
+    monkeypatch.setattr(svmlight, "_CHUNK", 1 << 14)
+    pairs = " ".join(f"{index}:1" for index in range(1, 101))
+    (tmp_path / "samples").write_text(f"1 {pairs}\n" * 4000, encoding="ascii")
+    svmlight.read_svmlight(tmp_path / "samples")  # Compiles.
+    tracemalloc.start()
+    try:
+        data, targets = svmlight.read_svmlight(tmp_path / "samples")
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert data.nnz == 400_000
+    assert most <= 1.3 * sum(part.nbytes for part in (data.data, data.indices, data.indptr, targets))
