@@ -21,6 +21,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
+import judgement
 import lookalike
 import numpy as np
 import peer
@@ -202,6 +203,20 @@ def tuned_row(report: Report, cell: tuning.Cell) -> Row:
                {"ours": ours, "theirs": lambda: found["fixed us"]}, once=True)  # fmt: skip
 
 
+def judge_rows(report: Report, folder: Path) -> Iterator[Row]:
+    """A second call of judge() beside the run that it judges."""
+    del folder
+    for name, case in judgement.CASES.items():
+        works = judgement.works_of(case, judgement.problem_of(case, name, report.chosen.data))
+        works["run"]()
+        works["call"]()
+        timed_works = {
+            "ours": partial(timed, works["call"], process_time),
+            "theirs": partial(timed, works["run"], process_time),
+        }
+        yield Row(f"judge, {name}", "the run", case.aim, timed_works)
+
+
 def oracle_rows(report: Report, folder: Path) -> Iterator[Row]:
     """Seconds to certify the optimum of K-RR on abalone."""
     del folder
@@ -244,7 +259,7 @@ def run_rows(report: Report, folder: Path) -> Iterator[Row]:
 
 GROUPS: dict[str, Callable[[Report, Path], Iterator[Row]]] = {
     "solve": solve_rows, "reader": reader_rows, "interval": interval_rows, "threads": thread_rows,
-    "tuning": tuning_rows, "oracle": oracle_rows, "check": check_rows, "run": run_rows,
+    "judge": judge_rows, "tuning": tuning_rows, "oracle": oracle_rows, "check": check_rows, "run": run_rows,
 }  # fmt: skip
 """Rows by what they are about, the longest last."""
 
