@@ -38,8 +38,8 @@ def judge(
 ) -> list[Verdict]:
     """Check a solver on one problem and return the verdicts.
 
-    The solver runs in this process, only as often as the checks need, and nothing is written to disk. What
-    costs most to compute about the problem is kept for the next call on the same object.
+    The solver runs in this process, only as often as the checks need, and nothing is written to disk. The
+    next call on the same problem object uses its kernel rows and exact kernel again.
 
     Parameters
     ----------
