@@ -21,7 +21,6 @@ from sstep_verify.checks.steps.rows import Form, JudgeRows
 from sstep_verify.checks.steps.step_statistics import StepStatistics, empty_statistics
 from sstep_verify.checks.steps.tested import Tested, note_clipped_steps, note_solved_steps
 from sstep_verify.oracle.facade import ROWS, Oracle
-from sstep_verify.problems import Problem
 from sstep_verify.rounding.block.repeats import last_draws
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
@@ -211,15 +210,11 @@ class StepJudge:
         problem, rows = self.case.problem, self.rows
         if not problem.is_svm or 2 * rows.columns.size > problem.samples:
             return self.oracle.step_error(problem, before, after, drawn, bits)
-        part, oracle = self.oracle.kept((ROWS, "exact", rows.digest), self._part)
         some = rows.columns
-        return oracle.step_error(part, before[some], after[some], rows.place[drawn], bits)
-
-    def _part(self) -> tuple[Problem, Oracle]:
-        """The problem of those samples, with its oracle."""
-        problem, some = self.case.problem, self.rows.columns
         part = replace(problem, data=problem.data[some], targets=problem.targets[some])
-        return part, self.oracle.of(part)
+        # Its kernel serves all losses: cases that share an oracle differ in these.
+        oracle = self.oracle.kept((ROWS, "exact", rows.digest), lambda: self.oracle.of(part))
+        return oracle.step_error(part, before[some], after[some], rows.place[drawn], bits)
 
     def constants(self, width: int) -> ClipConstants | SolveConstants:
         """What the bounds of all steps of windows of s are made from."""

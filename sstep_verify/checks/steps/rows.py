@@ -16,6 +16,7 @@ from sstep_verify.checks.steps.kept import AT_START, BEFORE, OF_BOUNDARY, OLD_PR
 from sstep_verify.compiled import compiled_sums, inlined
 from sstep_verify.oracle.facade import ROWS, Oracle
 from sstep_verify.rounding.arithmetic import raise_smallest, smallest_subnormal
+from sstep_verify.rounding.formulas import is_scaled
 from sstep_verify.rounding.kernel.entries import kernel_entries, rows_at_once, stays_small
 from sstep_verify.rounding.rows import KernelEntries, largest_sample_sizes, may_factor
 from sstep_verify.rounding.samples import Samples
@@ -157,12 +158,13 @@ class JudgeRows:
     def _key(self, rows: np.ndarray) -> Hashable:
         """What rows depend on besides data and kernel."""
         problem, declaration = self._case.problem, self._case.formulas
-        penalty = None if problem.is_svm else problem.ridge.penalty
+        # Those of a K-SVM depend on its loss by omega, in another scale only.
+        loss = "" if problem.is_svm and not is_scaled(declaration) else repr(problem.loss)
         wanted, least = (
             hashlib.sha256(rows.tobytes()).hexdigest(),
             smallest_subnormal(declaration.precision),
         )
-        return ROWS, self.digest, wanted, repr(declaration), penalty, least, self._judge, self._form
+        return ROWS, self.digest, wanted, repr(declaration), loss, least, self._judge, self._form
 
     @cached_property
     def _samples(self) -> Samples | None:

@@ -281,6 +281,33 @@ def test_the_judges_own_value_of_a_step_takes_no_copy_of_the_data():
     assert peak < data.nbytes / 4
 
 
+def few_drawn(loss):
+    """A case of 12 iterations on 60 samples, with its run."""
+    generator = np.random.Generator(np.random.PCG64(3))
+    data, labels = generator.standard_normal((60, 3)), np.where(generator.random(60) < 0.5, -1.0, 1.0)
+    problem = Problem("few", data, labels, KERNELS[2], loss)
+    stream, tested = IndexStream("epochs", samples=60, block=1, length=12, seed=0), ProductionSolver()
+    case = Case("few", problem, stream, (4,), 12, tested.declaration)
+    return case, tested.run(RunRequest(problem, stream, 4, 12, log=True))
+
+
+def test_exact_steps_of_losses_that_share_an_oracle_are_of_their_own_loss():
+    oracle = Oracle(few_drawn(Hinge(C=1.0))[0].problem)
+    for loss in (Hinge(C=1.0), SquaredHinge(C=1.0), Hinge(C=0.25)):
+        case, run = few_drawn(loss)
+        exact = exact_steps(StepJudge(case, oracle).run(run))
+        assert {one.status for one in exact} == {Status.PASS}, loss
+
+
+def test_rows_of_another_scale_that_share_an_oracle_are_of_their_own_loss():
+    oracle = Oracle(few_drawn(Hinge(C=1.0))[0].problem)
+    for loss in (Hinge(C=1.0), SquaredHinge(C=2.0**-10)):
+        case = replace(few_drawn(loss)[0], scaled=True)
+        draws = case.stream.blocks(0, 12)
+        shared, own = (StepJudge(case, one).rows.of(draws) for one in (oracle, Oracle(case.problem)))
+        np.testing.assert_array_equal(shared.table, own.table)
+
+
 @pytest.mark.parametrize(("length", "rows_formed"), [(12, 12), (200, 60)])
 def test_kernel_rows_are_formed_of_drawn_coordinates_once(length, rows_formed, monkeypatch):
     """Twelve of sixty coordinates are drawn, or all; exact steps of a window have rows of their own."""
