@@ -40,7 +40,8 @@ def oracle_of_calls(name: str, problem: Problem) -> Iterator[Oracle]:
     """An oracle, as `oracle_named`, that takes over what the last call on the same problem object made.
 
     That are the judge's kernel rows and exact kernels, of one problem in the whole process. A call has them
-    to itself: one that begins before it ends makes its own. None are left by a call that raises an error.
+    to itself: one that begins before it ends makes its own. None are left by a call that raises an error,
+    nor of data that can be written to: NumPy makes those of a deep copy so, or unpickled ones.
     """
     oracle = oracle_named(name, problem)
     of, made = _latest.pop(problem, (name, {}))
@@ -49,4 +50,7 @@ def oracle_of_calls(name: str, problem: Problem) -> Iterator[Oracle]:
         oracle.take_over(made)
     yield oracle
     _latest.clear()
-    _latest[problem] = name, oracle.passed_on((KERNEL, ROWS))
+    data: Any = problem.data
+    arrays = (data.data, data.indices, data.indptr) if problem.is_sparse else (data,)
+    if not any(array.flags.writeable for array in (problem.targets, *arrays)):
+        _latest[problem] = name, oracle.passed_on((KERNEL, ROWS))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from production_runs import KERNELS, problem_of, stream_of
 
 from sstep_verify import judge
@@ -73,6 +76,18 @@ def test_an_error_or_an_altered_arithmetic_leaves_nothing():
     with oracle_of_calls("arb", problem) as oracle:
         oracle.forget()
         assert oracle.kept(KEY, lambda: 4) == 4
+
+
+@pytest.mark.parametrize("store", [np.array, sp.csr_array])
+def test_of_data_that_can_be_written_to_nothing_is_kept(store):
+    """A deep copy has such arrays, so that a solver may change its own."""
+    given = problem_of("svm-l1", KERNELS[2])
+    problem = replace(given, data=store(given.data))
+    copied = copy.deepcopy(problem)
+    made_by(copied, 1)
+    (copied.data if store is np.array else copied.data.data)[:] *= 1.5
+    assert made_by(copied, 2) == 2
+    assert made_by(problem, 3) == made_by(problem, 4) == 3
 
 
 def test_nothing_outlives_the_problem():
