@@ -29,7 +29,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.files import MALFORMED_ARRAY, open_regular
 from sstep_verify.problems import Problem
 from sstep_verify.solver.settings import EXCHANGES
-from sstep_verify.solver.training.decisions import CAP, MACHINE, SINCE, TOLERANCE
+from sstep_verify.solver.training.decisions import CAP, INTERVALS, MACHINE, SINCE, TOLERANCE
 from sstep_verify.solver.training.files import write_arrays
 from sstep_verify.solver.training.intervals import Place
 from sstep_verify.solver.training.monitor import Measured, Values
@@ -128,8 +128,13 @@ def read_sequence(path: Path) -> tuple[tuple[Segment, ...], dict[str, Any]]:
         raise InputError(f"{path}: holds no sequence of s of sstep-verify solve ({error})") from error
 
 
-OPTIONS = {"loss": "--task and --C or --lambda", "kernel": "--kernel"}
-"""Options that say what is kept under another name."""
+WAYS_OUT = {
+    "loss": "give --task and --C or --lambda of that run",
+    "kernel": "give --kernel of that run",
+    "interval": "leave out --interval",
+    INTERVALS: "leave out --interval",
+}
+"""What to do where not just an option of that name takes the value that is kept."""
 
 
 def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], data: str) -> None:
@@ -144,7 +149,7 @@ def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], 
         if theirs != ours:
             raise InputError(
                 f"{path}: was made with {name} = {theirs!s:.80}, but this run has {name} = {ours}; "
-                f"give {OPTIONS.get(name, f'the {name}')} of that run, or another --out"
+                f"{WAYS_OUT.get(name, f'give the {name} of that run')}, or another --out"
             )
     if found.data != data:
         raise InputError(

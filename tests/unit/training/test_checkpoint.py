@@ -25,7 +25,15 @@ from sstep_verify.solver.training.checkpoint import (
     write_arrays,
     write_checkpoint,
 )
-from sstep_verify.solver.training.decisions import CAP, MACHINE, SINCE, TOLERANCE, identity_of
+from sstep_verify.solver.training.decisions import (
+    CAP,
+    INTERVALS,
+    LENGTHENING,
+    MACHINE,
+    SINCE,
+    TOLERANCE,
+    identity_of,
+)
 from sstep_verify.solver.training.intervals import Place
 from sstep_verify.solver.training.monitor import Measured, Values
 from sstep_verify.solver.training.schedule import Segment
@@ -169,6 +177,10 @@ def test_another_run_is_refused_with_both_values(tmp_path):
         InputError, match="kernel = x, but this run has kernel = not set; give --kernel of that"
     ):
         refuse_other_run(tmp_path, KEPT, {"s": 4}, KEPT.data)
+    lengthening = dataclasses.replace(KEPT, options={**KEPT.options, "interval": 8, INTERVALS: LENGTHENING})
+    for given in (8, 12):  # No --interval makes intervals that lengthen.
+        with pytest.raises(InputError, match="leave out --interval, or another --out"):
+            refuse_other_run(tmp_path, lengthening, {**KEPT.options, "interval": given}, KEPT.data)
     with pytest.raises(InputError, match="digest abababababababab, but this run's have cdcdcdcdcdcdcdcd"):
         refuse_other_run(tmp_path, KEPT, dict(KEPT.options), "cd" * 32)
 
