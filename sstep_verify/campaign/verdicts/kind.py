@@ -12,11 +12,11 @@ from typing import Any, cast
 
 from sstep_verify.adapters.program import ProgramFile, ProgramSolver, digests, read_program, set_up
 from sstep_verify.adapters.python import digest_of_code
+from sstep_verify.campaign import shipped
 from sstep_verify.campaign.artefact.runs import bytes_of, exposing_nothing, refuse_too_large
 from sstep_verify.campaign.cases import Range, limits, load_data, most_ranks, read_table, refuse_beyond
 from sstep_verify.campaign.headline import FINAL_ONLY, by_final_vectors
 from sstep_verify.campaign.model import Assembled, Definition, Finished, Kind, Plan, Prepared, State, Unit
-from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.summary import multiples_only, steps_decided, summarise
 from sstep_verify.campaign.verdicts.case import expected_cost, make_case, memory_of, require_cache
 from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
@@ -24,6 +24,7 @@ from sstep_verify.campaign.verdicts.family import Family, FamilyTable, expand
 from sstep_verify.campaign.verdicts.measured import beside_classical
 from sstep_verify.campaign.verdicts.runs import announce_starts, minimum_table, requests_of, starts_of
 from sstep_verify.errors import InputError
+from sstep_verify.files.records import table_from
 from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.power import power_statement
 from sstep_verify.problems.data.datasets import DataSet, told_of
@@ -326,7 +327,9 @@ def power_of(definition: Definition, only: str, verdicts: Sequence[Verdict]) -> 
 def _has_all_shipped(definition: Definition) -> bool:
     """Whether all problems and runs of a shipped campaign are there, with the checks that judge them."""
     made = [_measured_of(family) for family in definition.families]
-    return all(_measured_of(family) in made for family in read_definition(definition.source).families)
+    where = f"{definition.source}: family"
+    shipped_table = table_from(shipped()[definition.source].read_bytes(), where, "a campaign file")
+    return all(_measured_of(read_family(table, where)) in made for table in shipped_table["family"])
 
 
 def _measured_of(family: Family) -> list[object]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import types
 
-from sstep_verify.checks.steps import tally
+from sstep_verify.checks.steps import step_statistics
 from sstep_verify.diagnosis import factors
 
 EVENTS = (
@@ -27,7 +27,8 @@ def test_a_constant_integer_of_python_has_a_type_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("module", "names"), [(tally, QUANTITIES), (tally, EVENTS.split()), (factors, PARTS.split())]
+    ("module", "names"),
+    [(step_statistics, QUANTITIES), (step_statistics, EVENTS.split()), (factors, PARTS.split())],
 )
 def test_numbers_have_the_type_of_an_entry_of_an_array(module, names):
     for name in names:
@@ -37,5 +38,7 @@ def test_numbers_have_the_type_of_an_entry_of_an_array(module, names):
 
 
 def test_quantities_are_numbered_as_they_are_named():
-    assert [getattr(tally, name) for name in QUANTITIES] == list(range(len(tally.NAMES)))
-    assert len(tally.NAMES) == factors.BOTH
+    assert [getattr(step_statistics, name) for name in QUANTITIES] == list(
+        range(len(step_statistics.NAMES))
+    )
+    assert len(step_statistics.NAMES) == factors.BOTH
