@@ -52,10 +52,15 @@ def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
     places = "" if wrapper else os.pathsep.join([str(launcher().parent), os.environ.get("PATH", "")])
     asked = wrapper or "mpicc"
     wrapper = shutil.which(asked, path=places or None)
-    if wrapper is None or shutil.which("cc") is None:
+    if shutil.which("cc") is None:
         raise MissingExtraError(
-            f"to count collectives from outside, {asked} (found: {wrapper}) and a C compiler (cc found: "
-            f"{shutil.which('cc')}) are needed; Debian: apt-get install gcc libc6-dev"
+            "to count collectives from outside, a C compiler is needed, but no cc is on PATH; Debian: "
+            "apt-get install gcc libc6-dev"
+        )
+    if wrapper is None:
+        raise MissingExtraError(
+            f"to count collectives from outside, the compiler wrapper {asked!r} is needed, which is no "
+            "executable file and no name of one on PATH; name the mpicc of the program's MPI"
         )
     library = folder / LIBRARY
     command = [wrapper, "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-lm"]

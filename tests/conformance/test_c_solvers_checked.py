@@ -85,7 +85,7 @@ def witnessed(
 def test_the_witness_counts_what_the_program_does_not_say(solvers):
     ranks = (str(launcher()), "-n", "2")
     assert witnessed(solvers["right"], 2, *ranks).counters["collectives"] == 5 + 1
-    with pytest.raises(ProgramError, match="but the witness counted"):
+    with pytest.raises(ProgramError, match=r"but the witness counted \d+ \(\d+ allreduce"):
         witnessed(solvers["talkative"], 2, *ranks)
 
 

@@ -45,7 +45,7 @@ PARAGRAPHS = {
 }  # fmt: skip
 """Messages between rules."""
 
-OF_COMMAND = {"executable", "option", "hydra executable", "hydra option", "slurm executable"}
+OF_COMMAND = {"root", "executable", "option", "hydra executable", "hydra option", "slurm executable"}
 """Those of a command that can start no run."""
 
 MISSING = {"executable": "./no-such-program", "hydra executable": "./a", "slurm executable": "./a"}

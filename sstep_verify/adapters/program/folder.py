@@ -22,6 +22,7 @@ from sstep_verify.adapters.program.numbers import (
     printed_numbers,
     read_draws,
     read_numbers,
+    separated,
 )
 from sstep_verify.adapters.program.run import Ended
 from sstep_verify.adapters.program.tables import Printed
@@ -133,6 +134,7 @@ def read_printed(
     count, text = printed.first or samples, ended.output
     if name := printed.name(places):
         text = _printed_text(folder, name, count)
+        text = text if printed.after else separated(text)
         if not printed.after and (found := len(text.split())) != count:
             has = f"has {counted(found, 'word')}, but it must hold {counted(count, 'number')} alone"
             raise NoResultError(f"{printed.file}: {has}")

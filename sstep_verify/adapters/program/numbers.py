@@ -280,6 +280,28 @@ def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:
     return [numbers.values for numbers in found if numbers is not None]
 
 
+CLOSING = {"[": "]", "(": ")", "{": "}"}
+"""Brackets in which a program may print its numbers."""
+
+
+def separated(text: str) -> str:
+    """A text of numbers without what stands between them but white space.
+
+    A list in brackets, also in nested ones, is read as far as it goes; commas and semicolons separate its
+    numbers. Elsewhere only those do that white space follows, as a comma may belong to the number.
+    """
+    inside = text.lstrip()
+    if inside[:1] not in CLOSING:
+        return re.sub(r"[,;](?=\s|$)", " ", text)
+    opening, depth, end = inside[0], 0, len(inside)
+    for found in re.finditer(re.escape(opening) + "|" + re.escape(CLOSING[opening]), inside):
+        depth += 1 if found[0] == opening else -1
+        if not depth:
+            end = found.end()
+            break
+    return re.sub(r"[][(){},;]", " ", inside[:end])
+
+
 def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The first `count` numbers that follow a text where it stands last, and how far each may be off.
 
@@ -291,7 +313,7 @@ def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np
             f"printed nothing after {after!r}: that text is not in its output; print it before the "
             "numbers, or name a text that is there ([final] after)"
         )
-    words = rest.split()[:count]
+    words = separated(rest).split()[:count]
     if len(words) < count:
         found = f"printed {counted(len(words), 'word')} after {after!r}"
         raise NoResultError(f"{found}, but there must be {counted(count, 'number')}")

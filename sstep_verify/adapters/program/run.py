@@ -298,7 +298,7 @@ def set_up(program: Program) -> None:
     if "{" not in word and shutil.which(word) is None:
         raise InputError(
             f"{where} command cannot be started: {word!r} is no executable file here, nor the name of one "
-            "on PATH; give its path, or what builds it (setup)"
+            f"on PATH; {'the setup did not make it' if program.setup else 'install it, or give its path'}"
         )
 
 

@@ -26,8 +26,15 @@ TAGGED = re.compile(r"\[(?:mpiexec|proxy:[^]@]*)@[^]]*\]|(?:srun|slurmstepd|mpir
 SOURCE = re.compile(r" \(\S+\.c:\d+\)")
 """Place in a launcher's own source."""
 
+FILLER = re.compile(r"This typically refers to a problem with your application|Please see the FAQ page")
+"""Lines of Hydra that say nothing of what happened."""
+
+RANKED = re.compile(r"\bRANK \d+|\brank \d+ with PID")
+"""Where a launcher names the rank that ended."""
+
 OF_COMMAND = (
     # Open MPI.
+    "has detected an attempt to run as root",
     "unable to (launch the specified application|find the specified executable)",
     "unrecognized option was included on the .*command line",
     "Error: unknown option",
@@ -42,7 +49,6 @@ OF_COMMAND = (
 
 OF_MACHINE = (
     # Open MPI.
-    "has detected an attempt to run as root",
     "not enough slots available",
     "daemon failed to report back after being spawned",
     "was unable to reliably start one or more daemons",
@@ -75,13 +81,15 @@ def last_lines(text: str) -> tuple[list[str], bool]:
     other the first says what happened. Or each of its lines begins with the name of who speaks. Before it
     is kept what stands above it last, which is the program's own.
     """
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [stripped for line in text.splitlines() if not FILLER.match(stripped := line.strip())]
     begin, message = _tagged(lines)
     if not message:
         begin, message = _framed(lines)
     if not message:
         return _telling(lines)[-LAST_LINES:], False
     above = [line for line in _telling(lines[:begin]) if not line.startswith("=")]
+    if not any(map(RANKED.search, message)):
+        message = [*[line.strip("= ") for line in lines if RANKED.search(line)][:1], *message]
     return [*above[-1:], *message][:LAST_LINES], True
 
 

@@ -22,6 +22,7 @@ from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.adapters.program.witness import (
     COUNTS,
     PANEL,
+    by_kind,
     counted_by,
     read_counters,
     read_panels,
@@ -262,6 +263,7 @@ class ProgramSolver:
             if told.get(name, count) != count:
                 raise WitnessError(
                     f"counters.txt says {name} {told[name]}, but the witness counted {count}"
+                    + f" ({by_kind(traffic)})" * (name == "collectives")
                 )
         return told | counts, Witnessed(traffic), received
 
@@ -283,7 +285,7 @@ class ProgramSolver:
             if told.program:
                 raise CommandError(
                     f"{where}{said}{told.program!r} in its command is no executable file here; correct the "
-                    "path, or build the program (setup)"
+                    "path, or build the program"
                 )
             if told.of_command:
                 raise CommandError(f"{where}{said}correct the command")

@@ -90,6 +90,11 @@ def counted_by(traffic: Mapping[str, Traffic]) -> dict[str, int]:
     return counts
 
 
+def by_kind(traffic: Mapping[str, Traffic]) -> str:
+    """The collectives of each kind that were counted, for messages: ``43 allreduce, 43 barrier``."""
+    return ", ".join(f"{traffic[kind].calls} {kind}" for kind in COLLECTIVES if traffic[kind].calls)
+
+
 def read_places(folder: Path, ranks: int) -> str:
     """Where every rank was at the end, for messages: its last collective, and whether it was in it."""
     return "; ".join(f"rank {rank} {_place(folder / f'place-{rank}.txt')}" for rank in range(ranks))

@@ -141,6 +141,10 @@ def test_every_float64_survives_printing_with_seventeen_digits():
         ("alpha: 2. 1.23456789012345670e-01", [2.0, 0.1234567890123456700], [0.0, 0.0]),
         ("alpha: 0.0 1.50000000000000000000", [0.0, 1.5], [0.5e-20, 0.0]),
         ("alpha: 123. 1.20", [123.0, 1.2], [0.5, 0.5e-2]),
+        ("alpha: [0.25, 1.50]", [0.25, 1.5], [0.5e-2, 0.5e-2]),
+        ("alpha: (0.25,1.50) 7 8", [0.25, 1.5], [0.5e-2, 0.5e-2]),
+        ("alpha: [[0.25]\n [1.50]]\n9", [0.25, 1.5], [0.5e-2, 0.5e-2]),
+        ("alpha: 0.25, 1.50;", [0.25, 1.5], [0.5e-2, 0.5e-2]),
     ],
 )
 def test_numbers_printed_after_a_text_carry_half_a_unit_of_their_last_digit(output, values, rounding):
@@ -152,7 +156,13 @@ def test_numbers_printed_after_a_text_carry_half_a_unit_of_their_last_digit(outp
 
 @pytest.mark.parametrize(
     ("output", "words"),
-    [("beta: 1 2", "not in its output"), ("alpha: 1", "printed 1 word "), ("alpha: 1 x", "'x' is no")],
+    [
+        ("beta: 1 2", "not in its output"),
+        ("alpha: 1", "printed 1 word "),
+        ("alpha: 1 x", "'x' is no"),
+        ("alpha: [1] 2", "printed 1 word "),
+        ("alpha: 0,5 1,5", "'0,5' is no"),
+    ],
 )
 def test_a_result_that_is_not_there_is_told(output, words):
     with pytest.raises(ProgramError, match=words) as raised:
