@@ -50,7 +50,7 @@ def diagnosis_of(
     sized = [
         Defect(
             (one.cause,), one.size, requirements_of(task, (one.name,)), shared,
-            symbol=in_symbols(problem, 1.0 + one.low, 1.0 + one.high),
+            symbol=in_symbols(problem, *one.ends),
         )
         for one in factors
     ]  # fmt: skip

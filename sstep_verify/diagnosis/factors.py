@@ -8,6 +8,7 @@ whose intervals meet in all wrong steps explains them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,6 +129,11 @@ class Factor(NamedTuple):
         return self.name if self.name in WHOLE else self.name + OFF
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """Ends of an interval of the factor."""
+        return 1.0 + self.low, 1.0 + self.high
+
+    @property
     def size(self) -> float:
         """The factor, ``1 + delta`` in the middle of the interval."""
         return 1.0 + (self.low + self.high) / 2
@@ -183,7 +189,13 @@ def _narrow(found, quantity, low, high):
 
 
 def off_by_a_factor(
-    low: np.ndarray, high: np.ndarray, fits: np.ndarray, *, of_svm: bool, shifted: bool = True
+    low: np.ndarray,
+    high: np.ndarray,
+    fits: np.ndarray,
+    *,
+    of_svm: bool,
+    shifted: bool = True,
+    is_known: Callable[[float, float], bool] = lambda low, high: False,
 ) -> list[Factor]:
     """Quantities of which a factor, alone, explains all wrong steps; none if there are more than `MOST`.
 
@@ -191,6 +203,9 @@ def off_by_a_factor(
     told of it; shapes (COUNT,), those after the quantities of `BOTH`, `ROW` and `PARTS`. Steps of a K-SVM
     were judged by their values, else by residuals, which move the other way. Where nothing is `shifted`
     (omega = 0), a factor on a K-SVM's kernel rows makes the very steps of one on the 1 of its gradient.
+
+    `is_known` says whether the factor between two numbers is one that nobody has to fit, such as 1/lambda.
+    Those come first, also where a fitted factor covers them.
     """
     factors = []
     for number in range(ROW + 1):
@@ -204,17 +219,24 @@ def off_by_a_factor(
         # Where no coordinate is drawn again, the correction for all is that for others.
         elif NAMES[KERNEL] not in {factor.name for factor in factors}:
             factors.append(Factor(NAMES[KERNEL], CORRECTIONS, *interval))
+    covered = []
     for number, part in PARTS.items():
         if not (interval := _interval(number, low, high, fits, of_svm=of_svm)):
             continue
-        known = part.certain
-        if not {*part.covered} & {factor.name for factor in factors} and (
+        known, found = part.certain, Factor(part.name, part.name, *interval)
+        if not (
             not interval[0] <= 0.0 <= interval[1] if known is None else interval[0] <= known <= interval[1]
         ):
-            factors.append(Factor(part.name, part.name, *interval))
+            continue
+        if not {*part.covered} & {factor.name for factor in factors}:
+            factors.append(found)
+        elif known is None and is_known(*found.ends):
+            covered.append(found)
     # With one product a step, entries over another lambda and a stale product off by a factor are the same.
     factors.sort(key=lambda factor: factor.name != PARTS[SIDE_LAMBDA].name)
-    return factors if len(factors) <= MOST else []
+    if len(factors) > MOST:
+        return []
+    return sorted([*covered, *factors], key=lambda factor: not is_known(*factor.ends))
 
 
 def _interval(

@@ -18,12 +18,24 @@ PLAIN = frozenset({Fraction(1), Fraction(2), Fraction(1, 2), Fraction(4), Fracti
 
 def in_symbols(problem: Problem, low: float, high: float, *, of_sigma: bool = False) -> str:
     """Return the factor between two numbers in symbols; empty where none is, or more than one."""
+    found = _between(_of_sigma(problem) if of_sigma else _of_penalty(problem), low, high)
+    return found[0][0] if len(found) == 1 else ""
+
+
+def is_known(problem: Problem, low: float, high: float) -> bool:
+    """Whether one number of those in symbols or `PLAIN`, and no other of them, is between two numbers.
+
+    A factor that is one of these was not fitted to the steps.
+    """
+    return len({value for _, value in _between(_of_penalty(problem), low, high)}) == 1
+
+
+def _between(known: list[tuple[str, Fraction]], low: float, high: float) -> list[tuple[str, Fraction]]:
+    """Those between two numbers, plain ones among them without a name."""
     if not (math.isfinite(low) and math.isfinite(high)):
-        return ""
-    known = _of_sigma(problem) if of_sigma else _of_penalty(problem)
-    known += [("", plain) for plain in PLAIN]
-    found = [name for name, value in known if Fraction(low) <= value <= Fraction(high)]
-    return found[0] if len(found) == 1 else ""
+        return []
+    plain = [("", value) for value in PLAIN]
+    return [one for one in (*known, *plain) if Fraction(low) <= one[1] <= Fraction(high)]
 
 
 def _of_penalty(problem: Problem) -> list[tuple[str, Fraction]]:

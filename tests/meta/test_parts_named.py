@@ -143,6 +143,18 @@ def test_the_part_that_is_wrong_is_named_and_no_other(loss, kernel, block, s, na
     assert not any(one.shared for one in verdict.defects)
 
 
+@pytest.mark.parametrize("s", [1, 4])
+def test_a_factor_that_nobody_fits_is_named_before_fitted_ones(s):
+    # Every K_ii is 1, so that with b = 1 fitted factors on the curvature and on m make the same steps.
+    solver = ridge(lambda kernel, block, m: kernel[np.ix_(block, block)] + m * np.eye(block.size))
+    problem = Problem("parts", DATA, TARGETS, RBF, KRR)
+    verdict = judge(solver, problem, IndexStream("uniform", 24, 1, 160, seed=2), s)[-1]
+    first, *others = verdict.defects
+    assert (first.names, first.symbol) == (("lambda in the block system" + OFF,), "1/lambda")
+    assert [one.names[0] for one in others] == ["curvature" + OFF, "m faulty only on the diagonal"]
+    assert not any(one.symbol for one in others)
+
+
 def test_right_solvers_pass():
     for loss, block, solver in ((L1, 1, svm()), (L2, 1, svm()), (KRR, 3, ridge())):
         problem = Problem("parts", DATA, TARGETS if loss is KRR else LABELS, RBF, loss)

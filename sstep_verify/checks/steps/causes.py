@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.defects import Diagnosis, diagnosis_of
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
+from sstep_verify.diagnosis.symbols import is_known
 from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.recurrence.mutation import left_out
 from sstep_verify.trajectory import Trajectory
@@ -69,7 +71,8 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     counts = [int(found.reproduced[:, place].sum()) for place in places]
     parts = [None if count == of else (count, of) for count in counts]
     svm, intervals = case.problem.is_svm, (found.low, found.high, found.fits)
-    factors = off_by_a_factor(*intervals, of_svm=svm, shifted=not svm or case.problem.dual.shift > 0.0)
+    shifted, known = not svm or case.problem.dual.shift > 0.0, partial(is_known, case.problem)
+    factors = off_by_a_factor(*intervals, of_svm=svm, shifted=shifted, is_known=known)
     ends = wrong_windows(judged) if case.diagnose else []
     ending = causes_of(case, width, ends, between=between) if ends else []
     # A cause is not named again as a factor on the same quantity, such as one of 0.
