@@ -30,7 +30,7 @@ from sstep_verify.campaign.model import (
 )
 from sstep_verify.campaign.pool import spread
 from sstep_verify.campaign.read import kind_of, units_of
-from sstep_verify.compiled import later_runs
+from sstep_verify.compiled import compiling_in_words
 from sstep_verify.errors import CommandError
 from sstep_verify.floating_point import in_own_state
 from sstep_verify.provenance import collect, peak_memory
@@ -181,8 +181,9 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     if recorded is not None:
         state.take_over(recorded.errors, recorded.interrupted)
     seconds = time.perf_counter() - begin
-    if compiling := sum(state.compiling.values()):
-        plan.say(f"{compiling:.1f} s of this run went into compiling inner loops: {later_runs()}")
+    if compiling := [seconds for seconds in state.compiling.values() if seconds]:
+        where = f"in {len(compiling)} process{'es' * (len(compiling) > 1)}"
+        plan.say(compiling_in_words(sum(compiling), where))
     order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
     state.outcomes.sort(key=lambda outcome: order[kind.key(outcome)])
     made = kind.assemble(plan, units, state)

@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from sstep_verify.compiled import compile_seconds, later_runs
+from sstep_verify.compiled import compile_seconds, compiling_in_words
 from sstep_verify.errors import counted
 from sstep_verify.files import claim, write_whole
 from sstep_verify.problems import Problem
@@ -332,7 +332,7 @@ def _shares(partition: Partition, timers: Sequence[Mapping[str, float]]) -> Iter
 def _compiling() -> Iterator[str]:
     """What inner loops that were compiled in this run have cost it, and no later one."""
     if seconds := compile_seconds():
-        yield f"{seconds:.1f} s of this run went into compiling inner loops (rank 0): {later_runs()}"
+        yield compiling_in_words(seconds, "on rank 0")
 
 
 def _ending(problem: Problem, training: Training) -> str:
