@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 
 from sstep_verify.campaign.model import (
@@ -101,7 +102,14 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process = context.Process(target=_serve, args=(other, self._kind), daemon=True)
-        self.process.start()
+        # An interrupt of the terminal reaches it, too. Until it ignores that, the interrupt must wait; the
+        # tracker, which the first start would begin, lets interrupts through.
+        resource_tracker.ensure_running()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         other.close()  # So that the end of the process is the end of the pipe.
 
     def begin(self, unit: Unit, plan: Plan) -> None:
@@ -192,6 +200,7 @@ class _Worker:
 def _serve(pipe: Connection, kind: Kind) -> None:
     """Run what is handed over; the interrupt is the parent's business, and its death the end of this."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # `_Worker._start` blocked it.
     signal.signal(signal.SIGTERM, ending)
     threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
     with heard_by(pipe.send), compiling_told(_say_compiling), contextlib.suppress(KeyboardInterrupt):

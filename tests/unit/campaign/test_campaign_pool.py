@@ -38,6 +38,13 @@ if __name__ == "__main__":
 """
 
 
+INTERRUPTED = """
+import os, signal
+if __name__ != "__main__":
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
 def plan(jobs):
     return Plan(Definition("mine", "mine", ""), jobs=jobs)
 
@@ -58,6 +65,20 @@ def _wait(condition, seconds: float) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+def test_an_interrupt_while_workers_start_leaves_no_traceback_of_theirs(tmp_path):
+    """A terminal interrupts the whole group; here each worker interrupts itself while it imports."""
+    (tmp_path / "endless.py").write_text(f"{INTERRUPTED}\n{ENDLESS}", "utf-8")
+    done = subprocess.Popen(
+        [sys.executable, "endless.py"], cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        assert _wait(lambda: (tmp_path / "one.pid").exists() and (tmp_path / "two.pid").exists(), 120)
+    finally:
+        os.killpg(done.pid, signal.SIGKILL)
+    _, said = done.communicate(timeout=60)
+    assert said == b""
 
 
 def test_workers_end_when_the_campaign_is_killed(tmp_path):
