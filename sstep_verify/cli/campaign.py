@@ -238,6 +238,8 @@ def finish(
                 first = causes.setdefault(cause, case.id)
                 words = cause if first == case.id else f"The same as on {first}."
                 click.echo(textwrap.indent(words, "    "))
+            for line in _wider(results.verdicts_of(case.id)):
+                click.echo(f"    {line}")
             if unforeseen := expected.unforeseen(results.verdicts_of(case.id)):
                 click.echo(f"    not expected: {', '.join(unforeseen)}")
             further = further or _further(results, case, Path(named) if written else kept)
@@ -266,6 +268,18 @@ def finish(
         click.echo(summary.power)
     click.echo(str(written.resolve()))
     sys.exit(summary.exit_code)
+
+
+def _wider(verdicts) -> list[str]:
+    """What is said of final vectors that miss the optimum by little: what they reach, and the way out."""
+    from sstep_verify.report.words import NOTES, larger_tolerance
+    from sstep_verify.verdict import NoteKind
+
+    failed = (one for one in verdicts if one["status"] == "FAIL")
+    notes = (note for one in failed for note in one.get("notes", ()) if note["kind"] == NoteKind.RELATIVE)
+    return [
+        NOTES[NoteKind.RELATIVE](*note["detail"]) for note in notes if larger_tolerance(*note["detail"])
+    ]
 
 
 def _tell_errors(results) -> None:

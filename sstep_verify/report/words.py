@@ -172,6 +172,21 @@ ITEMS = {
 UNOBSERVED = "that windows of s were made was not observed"
 """Said of runs whose windows could not be distinguished from single steps."""
 
+SMALL = 1e-3
+"""Relative gap or error below which a vector may be that of a solver which stops early."""
+
+
+def larger_tolerance(over: float, tolerance: float) -> str:
+    """Name the option for a solver that stops as near as `over` to the optimum; empty if far from it.
+
+    Its value is the power of ten above. It asks another question, and changes no verdict.
+    """
+    if not tolerance < over < SMALL:
+        return ""
+    wider = next(ten for k in range(-16, 0) if (ten := float(f"1e{k}")) >= over)
+    return f" If the solver stops at a relative {wider:g}, state --tolerance {wider:g}."
+
+
 NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.ALTERED: lambda *left: f"The run left its process in another arithmetic: {', '.join(left)}.",
     NoteKind.ROUNDED: lambda largest, count, of: (
@@ -185,6 +200,7 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.OWN_WORD: lambda: "The solver counted its messages itself; nothing else observed them.",
     NoteKind.RELATIVE: lambda over, tolerance: (
         f"Relative to the optimum it is at most {over:.2g}; the tolerance is {tolerance:g}."
+        f"{larger_tolerance(over, tolerance)}"
     ),
     NoteKind.FILLED: lambda *names: (
         f"Taken from the request, not stated by the solver: {', '.join(map(_of_request, names))}."

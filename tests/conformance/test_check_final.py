@@ -63,6 +63,16 @@ def test_the_optimum_passes_and_what_it_reaches_is_said(run):
     assert "wherever judged: s" not in told
 
 
+@pytest.mark.parametrize(("off", "hinted"), [(3e-7, "1e-06"), (0.01, "")])
+def test_a_vector_near_the_optimum_is_told_the_tolerance_that_it_meets(run, off, hinted):
+    code, told, found = run(ridge() * (1 + off), *RIDGE)
+    (note,) = (one for one in found["verdicts"][0]["notes"] if one["kind"] == "relative")
+    assert (code, round(note["detail"][0], 9)) == (1, off)
+    assert (f"--tolerance {hinted}" in told) == bool(hinted)
+    if hinted:
+        assert run(ridge() * (1 + off), *RIDGE, "--tolerance", hinted)[0] == 0
+
+
 def test_the_page_of_a_vector_tells_of_no_stream_and_no_solver(run):
     run(svm(), *SVM)
     page = Path("sstep-verify-out/alpha-final/index.html").read_text("utf-8")
@@ -73,6 +83,7 @@ def test_the_page_of_a_vector_tells_of_no_stream_and_no_solver(run):
         "not declared",
         "<dt>solver",
         "<dt>communication scheme",
+        "<dt>memory</dt>",  # Far below the limit it decides nothing.
     ):
         assert fact not in page, fact
 

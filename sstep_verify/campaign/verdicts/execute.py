@@ -279,7 +279,8 @@ def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object
     return {
         "largest_off_diagonal_kernel_entry": reference.largest_off_diagonal,
         **reference.facts,
-        "memory": memory.words,
+        # What is far below the limit decides nothing.
+        **({"memory": memory.words} if memory.notable else {}),
         "solver": f"{declared.name}, {declared.precision}, update {declared.update}",
         "solver_options": {**declared.options, **{name: count for name, count in counts.items() if count}},
         "exchange": exchange.kind if exchange else "not declared",
