@@ -104,8 +104,10 @@ def quantities_of(task: str, update: str, s: int, block: int) -> tuple[Quantity,
         Task.
     update : {"in-place", "frozen", "added"}
         Form of the update.
-    s, block : int
-        Iterations per window, coordinates per block (b).
+    s : int
+        Iterations per window.
+    block : int
+        Coordinates per block (b).
     """
     return tuple(
         quantity

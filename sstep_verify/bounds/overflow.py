@@ -70,8 +70,10 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
         The problem.
     declaration : Declaration
         Precision, factorisation, formulas.
-    s, block : int
-        Iterations per window, coordinates per block (b).
+    s : int
+        Iterations per window.
+    block : int
+        Coordinates per block (b).
     largest : float
         Bound on every ``|a_i|`` of the run before the step (A); may be infinite.
 

@@ -23,6 +23,8 @@ from sstep_verify.checks.registry import CHECKS, PRIMARY
 from sstep_verify.errors import InputError, closest, counted
 from sstep_verify.files import read_whole
 from sstep_verify.files.records import build, table_from
+from sstep_verify.problems.kernels import KERNELS
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.plain import grouped
 from sstep_verify.report.results import Results, Summary, tally
@@ -79,9 +81,31 @@ def read_expected(path: str | Path, known: Collection[str]) -> tuple[ExpectedFai
         if count[failure.id, failure.kind] > 1:
             raise InputError(f"{path}: {failure.id!r}, {failure.kind!r} stands twice")
         if failure.id not in known:
+            if part := _left_out(failure.id, known):
+                raise InputError(
+                    f"{path}: {failure.id!r} is no case of this selection: none has the {part}; select it, "
+                    "too, or remove this entry"
+                )
             meant = closest(failure.id, known)
             raise InputError(f"{path}: {failure.id!r} names no case{meant}; remove it, or fix its id")
     return failures
+
+
+def _left_out(id_: str, known: Collection[str]) -> str:
+    """The kernel or task in an id that is none of the known ids' but one that a selection may leave out."""
+    cases = [_kernel_and_task(case) for case in known]
+    kernel, task = _kernel_and_task(id_)
+    if kernel in KERNELS and kernel not in (one for one, _ in cases):
+        return f"kernel {kernel}"
+    if task in TASKS and task not in (one for _, one in cases):
+        return f"task {task}"
+    return ""
+
+
+def _kernel_and_task(id_: str) -> tuple[str, str]:
+    """The name of the kernel and the task in an id such as ``duke/rbf,sigma=1/svm-l1/C=1``; else empty."""
+    parts = id_.split("/")
+    return (parts[1].partition(",")[0], parts[2]) if len(parts) > 3 else ("", "")
 
 
 def expected_text(results: Results, known: Iterable[ExpectedFailure] = ()) -> str:

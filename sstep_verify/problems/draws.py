@@ -126,7 +126,7 @@ def blocks_from_file(path: str, samples: int, block: int, *, replacement: bool =
     if drawn.ndim != 2 or drawn.shape[1] != block or not np.issubdtype(drawn.dtype, np.integer):
         raise InputError(
             f"{path}: holds an array of shape {drawn.shape} and type {drawn.dtype}; "
-            f"needed are integers with {block} a line"
+            f"it must hold integers, {block} on each line"
         )
     required = require_blocks(drawn, samples, path, replacement=replacement)
     return np.ascontiguousarray(required, dtype=np.int64)

@@ -108,8 +108,10 @@ class Problem:
         ----------
         update : {"in-place", "frozen", "added"}
             Form of the update.
-        s, block : int
-            Iterations per window, coordinates per block (b).
+        s : int
+            Iterations per window.
+        block : int
+            Coordinates per block (b).
         """
         names = [quantity.name for quantity in quantities_of(self.base_task, update, s, block)]
         return [name for name in names if name != LABELS or self.loss.labelled]
@@ -245,7 +247,8 @@ def require_real(what: str, values: Any) -> None:
         raise InputError(f"{what} must be numbers: {type(error).__name__}: {error}") from error
     if way_out := NOT_REAL.get(array.dtype.kind, "make real numbers of its entries"):
         raise InputError(
-            f"{what} = {_on_one_line(values)}: of type {array.dtype}, needed are real numbers; {way_out}"
+            f"{what} = {_on_one_line(values)}: of type {array.dtype}, but only real numbers can be used; "
+            f"{way_out}"
         )
 
 

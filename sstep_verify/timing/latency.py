@@ -176,7 +176,8 @@ def study(
     there is nothing to compare, or a difference of two runs is lost in what their start-ups vary by.
     """
     if 1 not in plan.s or len(plan.s) < 2:
-        raise InputError("s-step is compared with the classical method: needed are s = 1 and some other s")
+        given = ", ".join(map(str, plan.s))
+        raise InputError(f"s = {given}: s-step is compared with the classical method; give 1 and another s")
     measured = subject or ours
     samples: dict[tuple[int, Delay], list[Sample]] = {
         (s, delay): [] for delay in plan.delays for s in plan.s

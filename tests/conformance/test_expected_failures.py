@@ -133,6 +133,12 @@ def test_an_interrupted_run_ends_with_its_own_code_whatever_is_expected(status, 
         ),
         ('[[expected]]\nid = "a"\nkind = "box: PASS"\nreason = "x"', "'box: PASS' of 'a' is unknown"),
         ('[[expected]]\nid = "aa"\nkind = "box: FAIL"\nreason = "x"', "'aa' names no case"),
+        (
+            '[[expected]]\nid = "d/rbf,sigma=1/krr/lambda=1"\nkind = "box: FAIL"\nreason = "x"',
+            "kernel rbf",
+        ),
+        ('[[expected]]\nid = "d/linear/krr/lambda=1"\nkind = "box: FAIL"\nreason = "x"', "task krr"),
+        ('[[expected]]\nid = "e/linear/svm-l1/C=1"\nkind = "box: FAIL"\nreason = "x"', "names no case"),
         ('[[expected]]\nid = "a"\nkind = "box: FAIL"\nreason = " "', "reason is empty"),
         ('[[expected]]\nid = "a"\nkind = "box: FAIL"', "missing field `reason`"),
         ('[[expected]]\nid = "a"\nkind = "box: FAIL"\nreason = "x"\ns = 7', "unknown field `s`"),
@@ -146,5 +152,5 @@ def test_an_interrupted_run_ends_with_its_own_code_whatever_is_expected(status, 
 def test_a_list_that_is_none_is_refused(tmp_path, text, told):
     (tmp_path / "known.toml").write_text(text, "utf-8")
     with pytest.raises(InputError) as refusal:
-        read_expected(tmp_path / "known.toml", ("a",))
+        read_expected(tmp_path / "known.toml", ("a", "d/linear/svm-l1/C=1"))
     assert told in str(refusal.value)

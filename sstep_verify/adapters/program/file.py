@@ -266,10 +266,15 @@ def _setting(text: str) -> tuple[str, str, object]:
     part, _, key = name.rpartition(".")
     tables = {table: [item.name for item in fields(kind)] for table, kind in KINDS.items()}
     plain = [one for table in UNNAMED for one in tables[table]]
-    if not equals or (key not in tables.get(part, [key]) if part else key not in plain):
+    if not equals:
+        raise InputError(f"--set {text!r:.80}: it has no value; write KEY=VALUE, such as writes=final")
+    if part and key not in tables.get(part, [key]):
+        raise InputError(f"--set {text!r:.80}: [{part}] has no key {key!r:.80}{among(key, tables[part])}")
+    if not part and key not in plain:
+        named = ", ".join(f"[{table}]" for table in UNNAMED)
         raise InputError(
-            f"--set {text!r:.80}: it must be KEY=VALUE, such as writes=final, with a key of a program file"
-            f"{among(key, [*dict.fromkeys(plain)])}; others as TABLE.KEY "
+            f"--set {text!r:.80}: none of {named} has the key {key!r:.80}"
+            f"{among(key, [*dict.fromkeys(plain)])}; keys of other tables are written TABLE.KEY=VALUE "
             "(sstep-verify explain program-file)"
         )
     part = part or next(table for table in UNNAMED if key in tables[table])

@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
+import itertools
 import os
+import re
 import resource
 import select
 import shutil
@@ -300,6 +302,20 @@ def set_up(program: Program) -> None:
             f"{where} command cannot be started: {word!r} is no executable file here, nor the name of one "
             f"on PATH; {'the setup did not make it' if program.setup else 'install it, or give its path'}"
         )
+    if script := _lacking_script(program.command):
+        raise InputError(
+            f"{where} command names the script {script!r}, which does not exist here; give its path, or "
+            "what makes it (setup)"
+        )
+
+
+def _lacking_script(command: Sequence[str]) -> str:
+    """The Python script that a command runs and that does not exist; empty if there is none such."""
+    for interpreter, script in itertools.pairwise(command):
+        named = re.fullmatch(r"python[0-9.]*", os.path.basename(interpreter))
+        if named and script.endswith(".py") and "{" not in script and not os.path.exists(script):
+            return script
+    return ""
 
 
 def digests(program: Program) -> dict[str, str]:

@@ -41,7 +41,7 @@ BAD_FILES = {
     "negative index": ([[0, 1], [2, -1]], r"block 1 \(from 0\) holds index -1, outside 0\.\.3"),
     "repeated index": ([[0, 1], [2, 2]], r"block 1 \(from 0\) holds index 2 twice"),
     "too few blocks": ([[0, 1]], "holds 1 blocks, but 2 are needed"),
-    "other block size": ([[0, 1, 2], [1, 2, 3]], r"shape \(2, 3\).* with 2 a line"),
+    "other block size": ([[0, 1, 2], [1, 2, 3]], r"shape \(2, 3\).* 2 on each line"),
 }
 
 
@@ -83,7 +83,7 @@ def test_a_binary_file_that_is_no_array_of_integers_is_refused(tmp_path):
         IndexStream("file", 4, 2, 1, path=str(path))
     for array in (BLOCKS.astype(float), BLOCKS.ravel()):
         np.save(path, array)
-        with pytest.raises(InputError, match="needed are integers with 2 a line"):
+        with pytest.raises(InputError, match="it must hold integers, 2 on each line"):
             IndexStream("file", 4, 2, 1, path=str(path))
 
 

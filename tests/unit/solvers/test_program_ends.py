@@ -133,6 +133,15 @@ def test_a_program_may_come_of_its_set_up(tmp_path):
     set_up(Program("p", ("{dir}/program",)))  # Known with the folder of a run only.
 
 
+def test_a_script_that_does_not_exist_is_no_failure_of_a_solver(tmp_path):
+    script = tmp_path / "solver.py"
+    with pytest.raises(InputError, match=r"solver\.py', which does not exist"):
+        set_up(Program("p", (sys.executable, str(script), "{dir}")))
+    script.touch()
+    set_up(Program("p", (sys.executable, str(script), "{dir}", "other.py")))
+    set_up(Program("p", (sys.executable, "-m", "package", "{dir}/solver.py")))
+
+
 def test_a_hang_ends_with_everything_that_was_started(tmp_path):
     told = tmp_path / "child"
     begin = time.monotonic()

@@ -100,8 +100,8 @@ def test_a_program_file_and_options_say_the_same(tmp_path):
         3,
         False,
     )
-    for wrong in ("frozen", "updat=frozen", "stream.kin=x"):
-        with pytest.raises(InputError, match="KEY=VALUE"):
+    for wrong, key in (("frozen", "KEY=VALUE"), ("updat=frozen", "'updat'"), ("stream.kin=x", "'kin'")):
+        with pytest.raises(InputError, match=key):
             program_from(("./x",), (wrong,))
     with pytest.raises(InputError, match="No closing quotation"):
         program_from(("./x",), ("setup='make",))

@@ -116,7 +116,7 @@ def test_lines_table_figure_and_document_say_the_same():
 
 @pytest.mark.parametrize("sizes", [(2, 4), (1,)])
 def test_plans_without_a_comparison_are_refused(sizes):
-    with pytest.raises(InputError, match="s = 1 and some other s"):
+    with pytest.raises(InputError, match="give 1 and another s"):
         study(MadeUp(), MadeUp(), "a problem", Plan(sizes, (NONE,), 2, 3, 0.1))
 
 
