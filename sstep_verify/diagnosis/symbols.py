@@ -1,7 +1,7 @@
 """A factor in the symbols of the problem, such as 1/lambda^2: where 1/lambda is used instead of lambda.
 
-A factor is known by an interval. It is given in symbols where just one of the powers and products below
-lies in it, and no plain number.
+A factor is known by an interval. It is given in symbols where the interval is narrow, and just one of the
+powers and products below lies in it, and no plain number.
 """
 
 from __future__ import annotations
@@ -14,6 +14,14 @@ from sstep_verify.problems.kernels import parameters_of
 
 PLAIN = frozenset({Fraction(1), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4)})
 """Factors that are likely whatever the problem, of which no symbol says anything."""
+
+
+WIDEST = 1e-3
+"""Relative width of the widest interval of a factor that is given in symbols.
+
+About twenty symbols are tried, so that a factor that is none of them meets one by chance in at most 3 % of
+cases, were it spread evenly over one octave.
+"""
 
 
 def in_symbols(problem: Problem, low: float, high: float, *, of_sigma: bool = False) -> str:
@@ -31,8 +39,8 @@ def is_known(problem: Problem, low: float, high: float) -> bool:
 
 
 def _between(known: list[tuple[str, Fraction]], low: float, high: float) -> list[tuple[str, Fraction]]:
-    """Those between two numbers, plain ones among them without a name."""
-    if not (math.isfinite(low) and math.isfinite(high)):
+    """Those between two numbers that lie close together, plain ones among them without a name."""
+    if not (math.isfinite(low) and math.isfinite(high)) or high - low > WIDEST * max(abs(low), abs(high)):
         return []
     plain = [("", value) for value in PLAIN]
     return [one for one in (*known, *plain) if Fraction(low) <= one[1] <= Fraction(high)]

@@ -73,6 +73,15 @@ def test_a_plain_number_and_one_of_two_meanings_have_no_symbol():
     assert in_symbols(problem_of(0.05), 400 - 1e-9, 400 - 1e-10) == ""
     assert in_symbols(problem_of(0.5), 4 - 1e-9, 4 + 1e-9) == ""  # 4 itself
     assert in_symbols(problem_of(SAMPLES), SAMPLES, SAMPLES) == ""  # m and lambda
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_factor_that_is_known_to_two_digits_is_given_as_a_number(seed):
+    generator = np.random.Generator(np.random.PCG64(seed))
+    penalty = float(10.0 ** generator.uniform(-4, 4))
+    low, high = sorted(penalty * (1 + generator.uniform(0.002, 0.1, 2) * [-1, 1]))
+    assert in_symbols(problem_of(penalty), low, high) == ""
+    assert in_symbols(problem_of(penalty), penalty * (1 - 1e-4), penalty * (1 + 1e-4)) == "lambda"
     assert in_symbols(problem_of(0.05), -np.inf, np.inf) == ""
 
 
