@@ -24,7 +24,7 @@ FOLDER = str(Path(__file__).with_name("start_faults"))
 MINUTE = 60.0
 COMMAND = """
 from sstep_verify.ranks import heartbeat
-signs.SETTLED = 2.0
+heartbeat.SETTLED = 2.0
 from sstep_verify.cli.work import on_ranks
 on_ranks(lambda communicator, watchdog: None, 40.0)
 """
