@@ -119,6 +119,10 @@ def _refuse(code: int, show: Callable[[], None]) -> NoReturn:
     sys.exit(code)
 
 
+def _say_aborted() -> None:
+    click.echo("aborted", err=True)
+
+
 OUTPUT, ERRORS = "standard output", "standard error"
 
 
@@ -263,7 +267,9 @@ def main() -> None:
     except click.Abort as aborted:
         if isinstance(aborted.__cause__, EOFError):  # Of a file: nothing here waits for input.
             _end(aborted.__cause__)
-        _refuse(130, lambda: click.echo("aborted", err=True))
+        _refuse(130, _say_aborted)
+    except KeyboardInterrupt:  # Before click has begun, or after it has ended.
+        _refuse(130, _say_aborted)
     except click.ClickException as refusal:
         _refuse(2, _successor(refusal).show)
     except (UnreadError, BrokenPipeError):

@@ -45,12 +45,11 @@ def ended(monkeypatch, capsys, error: BaseException) -> tuple[int, str]:
         (tomllib.TOMLDecodeError("Invalid\nvalue"), 2, "Invalid value"),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "invalid start byte"),
         (zipfile.BadZipFile("File is not a zip file"), 2, "File is not a zip file"),
+        (click.Abort(), 130, "aborted"),
         (KeyboardInterrupt(), 130, "aborted"),
     ],
 )  # fmt: skip
 def test_one_line_and_the_way_out(monkeypatch, capsys, error, code, words):
-    if isinstance(error, KeyboardInterrupt):
-        error = click.Abort()
     found, text = ended(monkeypatch, capsys, error)
     assert found == code
     assert words in text
