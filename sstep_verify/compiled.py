@@ -16,6 +16,7 @@ works without it: `BORROWS`, `RUNTIME`, where the cache of a function lies, and 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import importlib
 import os
@@ -259,7 +260,8 @@ def _guard_kept(dispatcher: Any) -> None:
 
     def load(signature: Any, target: Any) -> Any:
         try:
-            return look(signature, target)
+            with _locked(folder, fcntl.LOCK_SH):
+                return look(signature, target)
         except Exception:
             for path in _kept_files(folder, dispatcher.py_func):
                 with contextlib.suppress(OSError):
@@ -268,11 +270,31 @@ def _guard_kept(dispatcher: Any) -> None:
 
     def save(signature: Any, data: Any) -> None:
         try:
-            put(signature, data)
+            with _locked(folder, fcntl.LOCK_EX):
+                put(signature, data)
         except Exception as error:
             _unkept[f"{folder}: {getattr(error, 'strerror', None) or error}"] = None
 
     cache.load_overload, cache.save_overload = load, save
+
+
+@contextlib.contextmanager
+def _locked(folder: str | None, kind: int) -> Iterator[None]:
+    """Hold a lock of the kind on what is kept in a folder, where folders can be locked.
+
+    Numba reads the index of a function, picks a name for the code, writes the index and then the code. Of
+    two processes at the same function one would lose its entry, or have it name the code of the other.
+    """
+    descriptor = -1
+    with contextlib.suppress(OSError):
+        if folder:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+            fcntl.flock(descriptor, kind)
+    try:
+        yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _add_digests(file: Any) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import subprocess
 import sys
+import threading
+import time
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -205,6 +209,30 @@ def test_a_damaged_file_of_the_cache_is_removed_and_its_function_compiled_again(
 
 
 @pytest.mark.nightly
+def test_of_two_processes_one_waits_until_the_other_has_kept_its_function(tmp_path):
+    done: list[str] = []
+    cache = SimpleNamespace(
+        cache_path=str(tmp_path),
+        load_overload=lambda *_: done.append("loaded"),
+        save_overload=lambda *_: done.append("saved"),
+    )
+    inner._guard_kept(SimpleNamespace(_cache=cache, py_func=made(DOUBLED)))
+    other = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    threads = [
+        threading.Thread(target=call, args=(None, None))
+        for call in (cache.load_overload, cache.save_overload)
+    ]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.2)
+    assert not done
+    os.close(other)
+    for thread in threads:
+        thread.join(60)
+    assert sorted(done) == ["loaded", "saved"]
+
+
 def test_what_a_full_disk_cannot_keep_is_compiled_in_every_process(files):
     assert files.said(file_size=40) == "2 True\n"
     assert not files.kept()
