@@ -21,12 +21,13 @@ from sstep_verify.problems.transforms import with_constant_feature
 BOTH, UNLABELLED = "labels inside and outside the kernel", "K instead of Q"
 TIMES_M, OVER_LAMBDA = "alpha scaled by m", "alpha scaled by 1/lambda"
 M_LOST, LAMBDA_LOST = "m taken as 1", "lambda taken as 1"
-OMEGA, OTHER_LOSS = "omega doubled or halved", "the other loss"
-SIGMA, DEGREE, OFFSET = "sigma doubled or halved", "degree off by one", "offset taken as 0"
+OMEGA_TWICE, OMEGA_HALF, OTHER_LOSS = "omega doubled", "omega halved", "the other loss"
+SIGMA_TWICE, SIGMA_HALF, OFFSET = "sigma doubled", "sigma halved", "offset taken as 0"
+DEGREE_LESS, DEGREE_MORE = "degree one too small", "degree one too large"
 
 SOLVED_INSTEAD = (
-    LABELS, BOTH, EVERYWHERE, TIMES_M, OVER_LAMBDA, M_LOST, LAMBDA_LOST, OMEGA, SIGMA, DEGREE, OFFSET,
-    NORMS, LOST, SPLIT, BIAS, UNLABELLED, OTHER_LOSS,
+    LABELS, BOTH, EVERYWHERE, TIMES_M, OVER_LAMBDA, M_LOST, LAMBDA_LOST, OMEGA_TWICE, OMEGA_HALF,
+    SIGMA_TWICE, SIGMA_HALF, DEGREE_LESS, DEGREE_MORE, OFFSET, NORMS, LOST, SPLIT, BIAS, UNLABELLED, OTHER_LOSS,
 )  # fmt: skip
 """Other matrices than Q or M: labels inside the kernel stand there in the place of those outside."""
 
@@ -77,7 +78,7 @@ def other_penalty(problem: Problem) -> Iterator[Other]:
     parameters |= {f"{p}/m": value / m} if problem.is_svm else {}
     names = {p: LAMBDA_LOST}
     if isinstance(loss, SquaredHinge):
-        names = {f"2*{p}": OMEGA, f"{p}/2": OMEGA}
+        names = {f"2*{p}": OMEGA_HALF, f"{p}/2": OMEGA_TWICE}  # omega = 1/(2C)
     for how, one in parameters.items():
         with suppress(InputError):
             if one != value and 0 < one < math.inf:
@@ -129,14 +130,14 @@ def other_kernel(problem: Problem) -> Iterator[Other]:
         }  # fmt: skip
         for how, width in widths.items():
             with suppress(InputError):
-                name = SIGMA if how in ("2*sigma", "sigma/2") else ""
+                name = {"2*sigma": SIGMA_TWICE, "sigma/2": SIGMA_HALF}.get(how, "")
                 if width != s:
                     yield from changed(problem, ("sigma", how, width, s), name, kernel=RBFKernel(width))
     elif isinstance(kernel, PolynomialKernel):
-        for degree in (kernel.degree - 1, kernel.degree + 1):
+        for degree, name in ((kernel.degree - 1, DEGREE_LESS), (kernel.degree + 1, DEGREE_MORE)):
             with suppress(InputError):
                 other = replace(kernel, degree=degree)
-                yield from changed(problem, ("degree", "", degree, kernel.degree), DEGREE, kernel=other)
+                yield from changed(problem, ("degree", "", degree, kernel.degree), name, kernel=other)
         for offset in {0.0, 1.0} - {kernel.offset}:
             name, shifted = OFFSET if offset == 0.0 else "", replace(kernel, offset=offset)
             yield from changed(problem, ("offset", "", offset, kernel.offset), name, kernel=shifted)

@@ -186,8 +186,10 @@ def test_the_mistake_that_reproduces_a_run_is_named(loss, block, module, old, ne
     ("loss", "block", "kernel", "named", "sentence"),
     [
         (Hinge(0.5), 1, RBFKernel(0.5), "labels inside the kernel", "S-1.2"),
-        (Hinge(2.0), 1, RBFKernel(0.5), "sigma doubled or halved", "S-1.7"),
-        (SquaredHinge(2.0), 1, RBFKernel(0.5), "omega doubled or halved", "S-1.3"),
+        (Hinge(2.0), 1, RBFKernel(0.5), "sigma doubled", "S-1.7"),
+        (Hinge(2.0), 1, RBFKernel(0.5), "sigma halved", "S-1.7"),
+        (SquaredHinge(2.0), 1, RBFKernel(0.5), "omega doubled", "S-1.3"),
+        (SquaredHinge(2.0), 1, RBFKernel(0.5), "omega halved", "S-1.3"),
         (Ridge(0.05), 3, RBFKernel(0.5), "m taken as 1", "S-1.4"),
         (Ridge(0.05), 3, LinearKernel(), "alpha scaled by 1/lambda", "S-1.5"),
         (Ridge(0.05), 3, RBFKernel(0.5), "m in every entry", "S-1.4"),

@@ -17,7 +17,7 @@ from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis import kernel_rows, other_problems
 from sstep_verify.diagnosis.conventions import Answer, scaled
-from sstep_verify.diagnosis.other_problems import DEGREE, mistaken_problems, other_kernel
+from sstep_verify.diagnosis.other_problems import DEGREE_LESS, DEGREE_MORE, mistaken_problems, other_kernel
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -127,7 +127,7 @@ def test_the_span_of_entries_goes_down_to_the_smallest():
 
 def test_degrees_off_by_one_are_tried():
     problem = problem_with(Hinge(1.0), PolynomialKernel(4, 0.5))
-    tried = {one.problem.kernel.degree for one in mistaken_problems(problem) if one.name == DEGREE}
+    tried = {one.problem.kernel.degree for one in mistaken_problems(problem) if one.name in (DEGREE_LESS, DEGREE_MORE)}
     assert tried == {3, 5}
 
 
