@@ -16,7 +16,7 @@ from typing import Any
 from sstep_verify.checks.contract import ID as CONTRACT
 from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
 from sstep_verify.checks.optimum import ID as ANSWER
-from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
+from sstep_verify.checks.registry import CHECKS, PRIMARY, gates_of, judges_a_vector
 from sstep_verify.checks.shared.final_vector import ALONE, MEASURED, OVER
 from sstep_verify.checks.step_replay import ID as STEPS
 from sstep_verify.checks.trajectory import ID as ENDS
@@ -322,15 +322,25 @@ def _hinted(verdict: Verdict, kind: HintKind) -> bool:
 def right_at(case: Case, verdicts: Sequence[Verdict]) -> tuple[int, ...]:
     """The s at which a case is right, ascending.
 
-    An s is right if a primary check passed one complete window of it at least, and no check failed on it or
-    could not decide. Of a case that is wrong, or undecided, for another s nothing is said.
+    An s is right if a primary check passed one complete window of it at least, no check could not decide on
+    it, and none failed on it. A relation that fails counts against every s that it compares. A failure at
+    another s does not count.
     """
     own = [verdict for verdict in verdicts if verdict.case == case.id]
-    if case.status in UNSETTLED or judges_a_vector(own):
+    if judges_a_vector(own):
         return ()
     gates = gates_of(own)
     passed = {one.s for one in own if one.check in gates and passes(one)}
-    return tuple(sorted(passed - {one.s for one in own if one.status in UNSETTLED}))
+    return tuple(sorted(passed.difference(*(_unsettled_at(one) for one in own))))
+
+
+def _unsettled_at(verdict: Verdict) -> tuple[int, ...]:
+    """The s of which a verdict says that something fails there, or that it could not decide."""
+    if verdict.status not in UNSETTLED:
+        return ()
+    relates = CHECKS[verdict.check].relates if verdict.check in CHECKS else None
+    compares = relates is not None and verdict.status is Status.FAIL
+    return relates(verdict.s) if relates and compares else (verdict.s,)
 
 
 def passes(verdict: Verdict) -> bool:

@@ -284,6 +284,16 @@ def test_only_an_s_that_the_primary_gate_passed_is_right():
     assert summary.right_at == {"a": [1, 64, 512], "b": [1, 64], "c": [1, 512], "d": [1, 512]}
 
 
+def test_a_failure_at_one_s_leaves_the_others_right_but_for_those_that_it_compares():
+    passed = [_verdict(Status.PASS, s) for s in (1, 7, 64)]
+    wrong = replace(_verdict(Status.FAIL, 64), check="step-replay")
+    compared = replace(_verdict(Status.FAIL, 64), check="sstep-equals-classical")
+    for failed, right in ((wrong, [1, 7]), (compared, [7])):
+        for status in (Status.FAIL, Status.INCONCLUSIVE):
+            made = _summed([_case(Status.FAIL, s=(1, 7, 64))], [*passed, replace(failed, status=status)])
+            assert made.right_at == {"a": right if status is Status.FAIL else [1, 7]}
+
+
 @pytest.mark.parametrize("check", ["step-replay", "trajectory"])
 def test_where_no_window_of_an_s_was_complete_it_is_not_right(check):
     def told(s, steps):
