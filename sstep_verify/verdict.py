@@ -173,6 +173,9 @@ class HintKind(StrEnum):
     """Every logged value is a number of float32, which is not declared, and that explains the FAIL. Detail:
     steps, if every step is correct by the bounds of float32; alpha, if the recorded alpha so rounded is the
     one that the log leads to."""
+    PARTS_IN_FLOAT32 = "parts_in_float32"
+    """No known defect was found, most steps fail, and each is within the bound of float32, which is not
+    declared. Detail: the steps that fail, the steps that were judged."""
     UNDRAWN_MOVED = "undrawn_moved"
     """A coordinate changed that no step drew."""
     STARTED_ELSEWHERE = "started_elsewhere"
@@ -465,7 +468,7 @@ class Verdict:
     units : str
         Unit of measured and bound.
     planned, executed : int
-        Comparisons planned and made.
+        Comparisons that are possible in the run, and those that were made.
     terms : tuple of Sensitivity
         One record for each quantity of a step.
     replay : str

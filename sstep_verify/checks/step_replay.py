@@ -155,7 +155,8 @@ def _judge_run(
         # report/words.py names where it is another.
         worst = comparison.window.end
         comparison, found = diagnosed(comparison, judged, between=between)
-        other = hints_of_declarations(judged, step_judge.oracle)
+        unexplained = case.diagnose and not found.defects
+        other = hints_of_declarations(judged, step_judge.oracle, unexplained=unexplained)
         last = hints_of_last_window(judged.wrong.tolist(), length, s, others=judged.decided > length % s)
         fields |= {"defects": found.defects, "hints": (*comparison.hints, *found.hints, *last, *other)}
         fields |= {"diagnosed": case.diagnose, "signs": found.signs}

@@ -327,6 +327,11 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         + "Log them in float64"
         + (", or declare float32 if the run computes in it." if by == "steps" else ".")
     ),
+    HintKind.PARTS_IN_FLOAT32: lambda over, of: (
+        f"{over:.0f} of {of:.0f} steps exceed the bound of float64, and none exceeds that of float32. "
+        "A kernel, gradient, increment or the data may be in float32: "
+        "compute it in float64, or declare float32."
+    ),
     HintKind.UNDRAWN_MOVED: lambda: "No step drew this coordinate.",
     HintKind.STARTED_ELSEWHERE: lambda: "The run may have started from another alpha.",
     HintKind.DEPENDS_ON_RECORDING: lambda: (
@@ -358,6 +363,18 @@ HINTS: dict[HintKind, Callable[..., str]] = {
 }
 """What each hint says."""
 
+BRIEF_HINTS = (
+    HintKind.READING,
+    HintKind.CONVENTION,
+    HintKind.DRAWS,
+    HintKind.LOG_OF_INCREMENTS,
+    HintKind.LOG_NOT_WRITTEN,
+    HintKind.LAST_WINDOW,
+    HintKind.LOG_IN_FLOAT32,
+    HintKind.PARTS_IN_FLOAT32,
+)
+"""Hints that are shown wherever a failure is."""
+
 
 def reason_of(verdict: Verdict) -> str:
     """The lines of a verdict, joined by line breaks."""
@@ -366,18 +383,13 @@ def reason_of(verdict: Verdict) -> str:
 
 def brief_of(verdict: Verdict) -> str:
     """The first line; of a FAIL a second one, with its cause and under what else it would be correct."""
-    shown = (
-        HintKind.READING,
-        HintKind.CONVENTION,
-        HintKind.DRAWS,
-        HintKind.LOG_OF_INCREMENTS,
-        HintKind.LOG_NOT_WRITTEN,
-        HintKind.LAST_WINDOW,
-        HintKind.LOG_IN_FLOAT32,
-    )
-    readings = [_hint(hint) for hint in verdict.hints if hint.kind in shown]
-    second = " ".join([*_second_line(verdict), *readings])
+    second = " ".join([*_second_line(verdict), *brief_hints(verdict.hints)])
     return "\n".join(filter(None, (first_line(verdict), second)))
+
+
+def brief_hints(hints: Iterable[Hint]) -> list[str]:
+    """Those of some hints, in words, that are shown wherever a failure is."""
+    return [_hint(hint) for hint in hints if hint.kind in BRIEF_HINTS]
 
 
 def lines_of(verdict: Verdict) -> Iterator[str]:
@@ -398,7 +410,8 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
     if verdict.coverage is not None:
         over = verdict.evidence.get("steps_over_bound", 0)
         exceed = f" {over} of these exceed{'s' * (over == 1)} the bound." if over else ""
-        yield f"Coverage: {coverage(verdict.coverage)}{exceed}"
+        failed = verdict.status is Status.FAIL
+        yield f"Coverage: {coverage(verdict.coverage, failed=failed)}{exceed}"
     if verdict.status is Status.PASS and (missing := not_tested(verdict.terms)):
         yield f"Not tested: {missing}."
 
@@ -735,15 +748,15 @@ def violated(verdict: Verdict) -> str:
     return f"{'May violate' if may else 'Violates'} {number}: {text_of(number)}" if number else ""
 
 
-def coverage(looked_at: Coverage) -> str:
-    """How much was judged, and the chance to miss what happens rarely."""
+def coverage(looked_at: Coverage, *, failed: bool = False) -> str:
+    """How much was judged; and the chance to miss what happens rarely, where nothing was found that failed."""
     words = [f"{looked_at.judged} of {counted(looked_at.of, looked_at.unit)}."]
     if looked_at.flagged:
         words.append(
             f"The float64 screen marked {looked_at.flagged}; "
             f"{looked_at.replayed} {'was' if looked_at.replayed == 1 else 'were'} replayed exactly."
         )
-    if 0 < looked_at.judged < looked_at.of and looked_at.unit in ("step", "window"):
+    if not failed and 0 < looked_at.judged < looked_at.of and looked_at.unit in ("step", "window"):
         missed = (1.0 - RARE) ** looked_at.judged
         words.append(
             f"A defect that occurs in each {looked_at.unit} independently with probability {RARE:g} "
@@ -861,6 +874,6 @@ def lacking_together(several: Iterable[TooFew]) -> list[str]:
     alike = grouped(by_check, lambda key: (*key[1:], tuple(one.s for one in by_check[key])))
     return [
         f"{' and '.join(check for check, *_ in keys)}, {case}, s = {', '.join(map(str, values))}: "
-        f"{executed} of {counted(planned, 'planned comparison')} executed, {needed} needed"
+        f"{executed} of {counted(planned, 'possible comparison')} made, {needed} needed"
         for (case, executed, planned, needed, values), keys in alike.items()
     ]

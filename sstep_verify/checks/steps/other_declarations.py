@@ -2,8 +2,10 @@
 
 A solver that uses QR, an SVD or least squares, and declares Cholesky or LDL', may make correct steps that
 exceed the bound of what it declares. So may one that logs in float32, or computes in it, and declares
-float64. After a FAIL the recorded run is judged under the other declaration, and no further run is made.
-Where all steps are within that bound, and it would show the planted defects, a hint says so.
+float64, or has a part of a step in float32. After a FAIL the recorded run is judged under the other
+declaration, and no further run is made. Where all steps are within that bound, and it would show the planted
+defects, a hint says so. Small defects are within the bounds of float32 too: of a log in float64 the hint is
+given only where no known defect reproduces the steps, and most of them fail.
 """
 
 from __future__ import annotations
@@ -25,9 +27,17 @@ ORTHOGONAL: Literal["orthogonal"] = "orthogonal"
 SINGLE: Literal["float32"] = "float32"
 
 
-def hints_of_declarations(judged: JudgedRun, oracle: Oracle) -> tuple[Hint, ...]:
-    """A hint on each declaration, other than that of the solver, which explains every step of a run."""
-    return *_hints_of_factorisation(judged, oracle), *_hints_of_precision(judged, oracle)
+MOST = 0.5
+"""Share of the steps that end at no limit of the box which must fail where parts are suspected in float32."""
+
+
+def hints_of_declarations(judged: JudgedRun, oracle: Oracle, *, unexplained: bool) -> tuple[Hint, ...]:
+    """A hint on each declaration, other than that of the solver, which explains every step of a run.
+
+    `unexplained` says that known defects were tried, and none reproduces the steps.
+    """
+    other = _hints_of_factorisation(judged, oracle)
+    return *other, *_hints_of_precision(judged, oracle, unexplained=unexplained and not other)
 
 
 def held_in_float32(values: np.ndarray) -> np.ndarray:
@@ -44,16 +54,37 @@ def _hints_of_factorisation(judged: JudgedRun, oracle: Oracle) -> tuple[Hint, ..
     return (Hint(HintKind.FACTORISATION, (ORTHOGONAL,)),) if _explains(judged, other, oracle) else ()
 
 
-def _hints_of_precision(judged: JudgedRun, oracle: Oracle) -> tuple[Hint, ...]:
+def _hints_of_precision(judged: JudgedRun, oracle: Oracle, *, unexplained: bool) -> tuple[Hint, ...]:
     case, log = judged.case, judged.trajectory.log
-    if case.declaration.precision == SINGLE or log is None or not held_in_float32(log).all():
+    if case.declaration.precision == SINGLE or log is None:
+        return ()
+    rounded = bool(held_in_float32(log).all())
+    if not rounded and not (unexplained and _most_fail(judged, log)):
         return ()
     other = replace(case, declaration=replace(case.declaration, precision=SINGLE))
     held = rounded_problem(case.problem, other.formulas)
-    if held is None:
+    if held is None or not _explains(judged, replace(other, problem=held), oracle.of(held)):
         return ()
-    explains = _explains(judged, replace(other, problem=held), oracle.of(held))
-    return (Hint(HintKind.LOG_IN_FLOAT32, ("steps",)),) if explains else ()
+    if rounded:
+        return (Hint(HintKind.LOG_IN_FLOAT32, ("steps",)),)
+    return (Hint(HintKind.PARTS_IN_FLOAT32, (float(judged.wrong.size), float(judged.decided))),)
+
+
+def _most_fail(judged: JudgedRun, log: np.ndarray) -> bool:
+    """Whether most steps fail that could, and most of those that begin a window, which have no correction.
+
+    A value at a limit of the box is exact in every precision. A correction that is off by a factor leaves
+    the first step of every window correct.
+    """
+    could = np.ones(len(log), bool)
+    if judged.case.problem.is_svm:
+        dual = judged.case.problem.dual
+        could = ((log > dual.lower) & (log < dual.upper)).any(axis=1)
+    share = judged.judged / len(log)
+    return all(
+        np.count_nonzero(judged.wrong % every == 0) >= MOST * share * max(np.count_nonzero(could[::every]), 1)
+        for every in (1, judged.trajectory.s)
+    )
 
 
 def _explains(judged: JudgedRun, other: Case, oracle: Oracle) -> bool:

@@ -60,7 +60,7 @@ def test_a_check_that_compared_nothing_is_named_with_its_counts(check):
     (few,) = _short(case, verdicts)
     needed = 2 if check == "window-replay" else 1
     assert few == TooFew(check, "toy", 8, executed=0, planned=5, needed=needed)
-    assert lacking(few) == f"{check}, toy, s = 8: 0 of 5 planned comparisons executed, {needed} needed"
+    assert lacking(few) == f"{check}, toy, s = 8: 0 of 5 possible comparisons made, {needed} needed"
 
 
 @pytest.mark.parametrize("check", LEVELLED)

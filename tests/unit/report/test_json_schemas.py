@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "210f8780b5d75eb8026b38500f96567dc49acd6f6dce8db33739a766a2b6c5e1",
-    "results 4": "afa3e1b4c26e09194691a30ead8f1cc0fb2edf1983a099e19181807f0f991abf",
+    "artefact 4": "07e122bdaccab9cdf42422bab342a83034cc8c4d5d2f67280b9d997f75f78592",
+    "results 4": "11601dfdc035651a9e8f7eb267dccb9472072c501c0dfea890844803b2a65ed5",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

@@ -80,6 +80,10 @@ KINDS = {
             Hint(HintKind.LAST_WINDOW, (3, 8)),
         ),
     ),
+    "step-replay, a part in float32": verdict(
+        "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True, requirement="S-3.1",
+        coverage=Coverage("step", 60, 205), hints=(Hint(HintKind.PARTS_IN_FLOAT32, (42, 60)),),
+    ),
     "window-replay, of two defects": verdict(
         "window-replay", FAIL, 0.07, 0.0, place=Place(0, 8, 3), defects=(CORRECTION, PAIR),
         diagnosed=True, bound_origin="bounds/window/svm", coverage=Coverage("window", 7, 38, 17, 4),
