@@ -164,7 +164,7 @@ def _compared(verdict: dict) -> list[str]:
         f"  measured {measured}, bound {bound} ({verdict['units']})",
         *derived,
         f"  ratio = measured / bound = {ratio}; FAIL only if above 1",
-        f"  comparisons: {verdict['executed']} executed of {verdict['planned']} planned",
+        f"  comparisons: {verdict['executed']} made of {verdict['planned']} possible",
     ]
 
 
@@ -229,7 +229,7 @@ def _rows(cells):
 def terms(verdict: dict) -> Iterator[str]:
     """Lines on the quantities of a step: how many comparisons would have shown an error in each."""
     for term in verdict["terms"]:
-        counts = f"tested by {term['seen']} of {term['decided']} decided, {term['planned']} planned"
+        counts = f"tested by {term['seen']} of {term['planned']} comparisons, of which {term['decided']} were decided"
         limit = term["detection_limit"]
         least = "" if limit is None else f", detection limit {number(limit)}"
         why = term_why(term["why"], term["largest"])

@@ -11,9 +11,9 @@ import msgspec
 
 from sstep_verify.report.plain import short
 from sstep_verify.report.verdicts import Failure
-from sstep_verify.report.words import BESIDE, first_line, place
+from sstep_verify.report.words import BESIDE, brief_hints, first_line, place
 from sstep_verify.specification import text_of
-from sstep_verify.verdict import WORST_STEP, Verdict
+from sstep_verify.verdict import WORST_STEP, HintKind, Verdict
 
 MOST_CARDS = 6
 """Cards that are open; those of further kinds of failures are folded."""
@@ -40,7 +40,7 @@ OTHER = {
 def lines(failure: Failure) -> list[Line]:
     """The lines of the card of some failures, those of the first case."""
     verdict = _record(failure.verdict)
-    return [*_place(verdict, failure), *_size(verdict), *_cause(failure)]
+    return [*_place(verdict, failure), *_size(verdict), *_cause(failure), *_hints(verdict)]
 
 
 def _record(values: dict[str, Any]) -> Verdict:
@@ -67,6 +67,13 @@ def _place(verdict: Verdict, failure: Failure) -> Iterator[Line]:
         yield Line(OTHER[BESIDE.get(verdict.check, "expected")], repr(at.expected), True)
 
 
+def _hints(verdict: Verdict) -> Iterator[Line]:
+    """The hints that the terminal shows too; readings of a vector have a line of their own."""
+    others = [hint for hint in verdict.hints if hint.kind is not HintKind.READING]
+    if said := " ".join(brief_hints(others)):
+        yield Line("Hint", said)
+
+
 def _bare(at: Any) -> Any:
     return replace(at, found=None, expected=None)
 
@@ -76,9 +83,10 @@ def _size(verdict: Verdict) -> Iterator[Line]:
         return
     step = verdict.evidence.get(WORST_STEP)
     at = f", at step {step}" if step else ""
-    times = f": {short(verdict.ratio)} times too much" if 1 < verdict.ratio < math.inf else ""
-    # Another step may be off by more, within a larger bound.
-    yield Line("Largest ratio", f"{short(verdict.measured)}, allowed {short(verdict.bound)}{times}{at}")
+    # The first number is the ratio; another step may be off by more, within a larger bound.
+    ratio = f"{short(verdict.ratio)}: " if verdict.ratio < math.inf else ""
+    error = f"error {short(verdict.measured)}, allowed {short(verdict.bound)}{at}"
+    yield Line("Largest ratio" if ratio else "Largest error", f"{ratio}{error}")
 
 
 def _cause(failure: Failure) -> Iterator[Line]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import junitparser
 
+from sstep_verify.errors import counted
 from sstep_verify.report.case import Case
 from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.plain import count, grouped, xml_text
@@ -171,7 +172,7 @@ def verdict_table(results: Results) -> Table:
             Column("Worst ratio", "ratio"),
             words("Quantities", "quantities"),
             Column(
-                "Executed / planned", lambda row: f"{count(row['executed'])} / {count(row['planned'])}", str
+                "Made / possible", lambda row: f"{count(row['executed'])} / {count(row['planned'])}", str
             ),
         ),
         rows,
@@ -216,7 +217,7 @@ def settled_last(verdicts: list[dict]) -> tuple[list[dict], list[dict]]:
 
 
 def visibility(verdicts: list[dict]) -> str:
-    """How many quantities every run tested that has them, the worst detection limit, and the others."""
+    """How many quantities every run tested that has them; the worst detection limit of all; the others."""
     worst: dict[str, float] = {}
     hidden: dict[str, None] = {}
     unlimited: dict[str, None] = {}
@@ -232,13 +233,22 @@ def visibility(verdicts: list[dict]) -> str:
     words = f"{tested} of {len(worst)} tested by every run" + " that has them" * (len(verdicts) > 1)
     if without:
         words += f"; {without} of {len(verdicts)} runs compared none"
-    known = {name: value for name, value in worst.items() if value and name not in hidden}
+    known = {name: value for name, value in worst.items() if value}
     if known:  # checks that compare bits or counts have none
         name = max(known, key=known.__getitem__)
-        words += f", worst detection limit {known[name]:.3g} ({name})"
+        words += f", worst detection limit where tested {known[name]:.3g} ({name})"
         if some := [name for name in unlimited if name in known]:
             words += f"; no detection limit in some: {', '.join(some)}"
     return words + (f"; not tested by some: {', '.join(hidden)}" if hidden else "")
+
+
+def tested_by(verdicts: list[dict]) -> dict[str, str]:
+    """How many of the runs that have a quantity tested it, by quantity: ``3 of 4 runs``."""
+    own = grouped((term for verdict in verdicts for term in verdict["terms"]), lambda term: term["name"])
+    return {
+        name: f"{sum(term['seen'] > 0 for term in terms)} of {counted(len(terms), 'run')}"
+        for name, terms in own.items()
+    }
 
 
 _PROPERTIES = (

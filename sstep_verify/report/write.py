@@ -35,6 +35,7 @@ from sstep_verify.report.verdicts import (
     failures,
     ratio_of,
     verdict_table,
+    tested_by,
     visibility,
     write_junit,
 )
@@ -254,6 +255,10 @@ def _page(
         overview=overview,
         seen={
             check: visibility([verdict for verdict in results.verdicts if verdict["check"] == check])
+            for check in overview["counts"]
+        },
+        tested={
+            check: tested_by([verdict for verdict in results.verdicts if verdict["check"] == check])
             for check in overview["counts"]
         },
         checks=CHECKS,

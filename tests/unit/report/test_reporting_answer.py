@@ -21,7 +21,7 @@ from sstep_verify.report.ratios import PARTS, points, ratios
 from sstep_verify.report.results import MULTIPLES
 from sstep_verify.report.verdicts import CHECKS, failures
 from sstep_verify.report.write import write_report
-from sstep_verify.verdict import Coverage, Defect, Note, NoteKind, Place, Sensitivity, Status
+from sstep_verify.verdict import Coverage, Defect, Hint, HintKind, Note, NoteKind, Place, Sensitivity, Status
 
 
 def judged(cases, verdicts, right, exit_code=0, planned=()):
@@ -200,6 +200,7 @@ def test_a_card_has_place_values_error_defect_requirement_and_command(tmp_path):
         "a", Status.FAIL, s=7, check="step-replay", ratio=2e5, measured=3e-10, bound=1.5e-15,
         place=Place(2, 3, 23, None, 0.3, 0.25), diagnosed=True, requirement="S-3.5",
         defects=(Defect(("correction-dropped",), 1 + 1e-9, ("S-3.5",)),), evidence={"worst_step": 19},
+        hints=(Hint(HintKind.LAST_WINDOW, (3, 8)),),
         coverage=Coverage("step", 95, 95), replay="sstep-verify explain --again artefacts/a",
     )  # fmt: skip
     made = document([case("a", Status.FAIL)], [wrong], 1)
@@ -210,7 +211,9 @@ def test_a_card_has_place_values_error_defect_requirement_and_command(tmp_path):
     assert "23" in found["Where"] + found["Found"]
     assert found["Found"].endswith("= 0.3")
     assert found["Exact"] == "0.25"
-    assert all(part in found["Largest ratio"] for part in ("3e-10", "1.5e-15", "2e+05 times", "step 19"))
+    assert all(part in found["Largest ratio"] for part in ("error 3e-10", "allowed 1.5e-15", "step 19"))
+    assert found["Largest ratio"].startswith("2e+05: ")
+    assert "has 3 of 8 steps" in found["Hint"]
     assert "correction-dropped" in found["Cause"]
     assert found["Factor"] == "1.000000001"
     assert found["Violates"].startswith("S-3.5: ")

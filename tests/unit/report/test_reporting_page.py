@@ -214,7 +214,10 @@ def test_a_row_sums_up_all_s_by_the_worst():
         0.5,
     ]
     assert [row[name] for name in ("planned", "executed", "vacuous")] == [36, 36, 1]
-    assert row["quantities"] == "0 of 1 tested by every run that has them; not tested by some: overlap"
+    assert row["quantities"] == (
+        "0 of 1 tested by every run that has them, worst detection limit where tested 3e-13 (overlap); "
+        "not tested by some: overlap"
+    )
 
 
 def test_a_fail_over_a_bound_of_zero_has_an_infinite_ratio_and_no_smaller_one_hides_it(tmp_path):
@@ -240,12 +243,19 @@ def test_a_page_says_tested_and_what_a_cap_is(tmp_path):
 def test_the_worst_detection_limit_is_that_of_the_run_that_saw_least():
     sharp, dull = verdict("a").as_dict(), verdict("a", s=4).as_dict()
     dull["terms"][0]["detection_limit"] = 2e-3
-    words = "1 of 1 tested by every run that has them, worst detection limit 0.002 (overlap)"
+    words = "1 of 1 tested by every run that has them, worst detection limit where tested 0.002 (overlap)"
     assert verdicts.visibility([sharp, dull]) == words
     assert verdicts.visibility([dull]) == words.replace(" that has them", "")
     none = verdict("a", s=16).as_dict() | {"terms": []}
     assert "; 1 of 3 runs compared none," in verdicts.visibility([sharp, dull, none])
     assert verdicts.visibility([]) == "–"
+
+
+def test_the_worst_limit_is_also_of_what_some_run_did_not_test_and_runs_are_counted():
+    told = [verdict("a").as_dict(), verdict("a", Status.VACUOUS, s=4).as_dict()]
+    assert "worst detection limit where tested 3e-13 (overlap)" in verdicts.visibility(told)
+    assert verdicts.tested_by(told) == {"overlap": "1 of 2 runs"}
+    assert verdicts.tested_by([]) == {}
 
 
 @pytest.mark.parametrize(
