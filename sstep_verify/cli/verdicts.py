@@ -229,7 +229,9 @@ def _rows(cells):
 def terms(verdict: dict) -> Iterator[str]:
     """Lines on the quantities of a step: how many comparisons would have shown an error in each."""
     for term in verdict["terms"]:
-        counts = f"tested by {term['seen']} of {term['planned']} comparisons, of which {term['decided']} were decided"
+        counts = (
+            f"tested by {term['seen']} of {term['planned']} comparisons, {term['decided']} of them decided"
+        )
         limit = term["detection_limit"]
         least = "" if limit is None else f", detection limit {number(limit)}"
         why = term_why(term["why"], term["largest"])

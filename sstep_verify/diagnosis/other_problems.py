@@ -27,7 +27,8 @@ DEGREE_LESS, DEGREE_MORE = "degree one too small", "degree one too large"
 
 SOLVED_INSTEAD = (
     LABELS, BOTH, EVERYWHERE, TIMES_M, OVER_LAMBDA, M_LOST, LAMBDA_LOST, OMEGA_TWICE, OMEGA_HALF,
-    SIGMA_TWICE, SIGMA_HALF, DEGREE_LESS, DEGREE_MORE, OFFSET, NORMS, LOST, SPLIT, BIAS, UNLABELLED, OTHER_LOSS,
+    SIGMA_TWICE, SIGMA_HALF, DEGREE_LESS, DEGREE_MORE, OFFSET, NORMS, LOST, SPLIT, BIAS, UNLABELLED,
+    OTHER_LOSS,
 )  # fmt: skip
 """Other matrices than Q or M: labels inside the kernel stand there in the place of those outside."""
 

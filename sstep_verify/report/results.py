@@ -79,9 +79,9 @@ class Summary(Record):
     `counts` and `coverage` are those of `tally`. Wall time in seconds and the largest resident memory;
     whether the campaign was stopped early, where what had been done is kept. The steps (iterations) that
     the primary gate judged, and that the runs made. `right_at`: case -> the s, ascending, of which the
-    primary gate passed a complete window and no check of that s says otherwise. `vacuous`: ids of the cases that are
-    VACUOUS, all tolerated unless the sentence says otherwise. `power`: one line on what the checks were
-    measured to catch in this campaign (`sstep_verify.power`); empty where that was not measured,
+    primary gate passed a complete window and no check of that s says otherwise. `vacuous`: ids of the cases
+    that are VACUOUS, all tolerated unless the sentence says otherwise. `power`: one line on what the checks
+    were measured to catch in this campaign (`sstep_verify.power`); empty where that was not measured,
     or no step was decided. `told` is the error on what was not judged that the sentence tells, if any.
     `expected_failures` counts the verdicts that failed or stayed open as expected, and the cases that were
     not judged, as expected.

@@ -749,7 +749,7 @@ def violated(verdict: Verdict) -> str:
 
 
 def coverage(looked_at: Coverage, *, failed: bool = False) -> str:
-    """How much was judged; and the chance to miss what happens rarely, where nothing was found that failed."""
+    """How much was judged; and, unless it `failed`, the chance to miss what happens rarely."""
     words = [f"{looked_at.judged} of {counted(looked_at.of, looked_at.unit)}."]
     if looked_at.flagged:
         words.append(

@@ -34,8 +34,8 @@ from sstep_verify.report.verdicts import (
     ORDER,
     failures,
     ratio_of,
-    verdict_table,
     tested_by,
+    verdict_table,
     visibility,
     write_junit,
 )

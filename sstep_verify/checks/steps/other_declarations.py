@@ -3,9 +3,9 @@
 A solver that uses QR, an SVD or least squares, and declares Cholesky or LDL', may make correct steps that
 exceed the bound of what it declares. So may one that logs in float32, or computes in it, and declares
 float64, or has a part of a step in float32. After a FAIL the recorded run is judged under the other
-declaration, and no further run is made. Where all steps are within that bound, and it would show the planted
-defects, a hint says so. Small defects are within the bounds of float32 too: of a log in float64 the hint is
-given only where no known defect reproduces the steps, and most of them fail.
+declaration, and no further run is made. Where all steps are within that bound, and it would show the
+planted defects, a hint says so. Small defects are within the bounds of float32 too: of a log in float64 the
+hint is given only where no known defect reproduces the steps, and most of them fail.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SINGLE: Literal["float32"] = "float32"
 
 
 MOST = 0.5
-"""Share of the steps that end at no limit of the box which must fail where parts are suspected in float32."""
+"""Share of the steps away from the limits of the box that must fail where float32 is suspected."""
 
 
 def hints_of_declarations(judged: JudgedRun, oracle: Oracle, *, unexplained: bool) -> tuple[Hint, ...]:
@@ -76,15 +76,16 @@ def _most_fail(judged: JudgedRun, log: np.ndarray) -> bool:
     A value at a limit of the box is exact in every precision. A correction that is off by a factor leaves
     the first step of every window correct.
     """
-    could = np.ones(len(log), bool)
+    could: np.ndarray = np.isfinite(log).any(axis=1)
     if judged.case.problem.is_svm:
         dual = judged.case.problem.dual
-        could = ((log > dual.lower) & (log < dual.upper)).any(axis=1)
-    share = judged.judged / len(log)
-    return all(
-        np.count_nonzero(judged.wrong % every == 0) >= MOST * share * max(np.count_nonzero(could[::every]), 1)
-        for every in (1, judged.trajectory.s)
-    )
+        could &= np.any((log > dual.lower) & (log < dual.upper), axis=1)
+    share = MOST * judged.judged / len(log)
+    for every in (1, judged.trajectory.s):
+        failed, of = np.count_nonzero(judged.wrong % every == 0), np.count_nonzero(could[::every])
+        if not failed or int(failed) < share * int(of):
+            return False
+    return True
 
 
 def _explains(judged: JudgedRun, other: Case, oracle: Oracle) -> bool:

@@ -127,7 +127,11 @@ def test_the_span_of_entries_goes_down_to_the_smallest():
 
 def test_degrees_off_by_one_are_tried():
     problem = problem_with(Hinge(1.0), PolynomialKernel(4, 0.5))
-    tried = {one.problem.kernel.degree for one in mistaken_problems(problem) if one.name in (DEGREE_LESS, DEGREE_MORE)}
+    tried = {
+        one.problem.kernel.degree
+        for one in mistaken_problems(problem)
+        if one.name in (DEGREE_LESS, DEGREE_MORE)
+    }
     assert tried == {3, 5}
 
 

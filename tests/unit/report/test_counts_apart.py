@@ -182,7 +182,9 @@ def test_the_summary_counts_steps_verdicts_and_comparisons(made):
     assert (summary.steps_judged, summary.steps) == (8 * 40, MADE)
     assert (summary.expected_failures, len(summary.vacuous), summary.exit_code) == (14 + 2, BLIND, 4)
     right = {case: s for case, s in summary.right_at.items() if s}
-    assert sorted(map(len, right.values())) == [1] * (BLIND + WRONG - 1 + UNDECIDED + KNOWN) + [2] * (RIGHT + 1)
+    assert sorted(map(len, right.values())) == [1] * (BLIND + WRONG - 1 + UNDECIDED + KNOWN) + [2] * (
+        RIGHT + 1
+    )
     assert summary.counts[STEPS] == {"FAIL": 5 + 14, "INCONCLUSIVE": 4, "VACUOUS": 10, "PASS": 26}
     assert summary.counts[BOX] == {"FAIL": 3, "INCONCLUSIVE": 2, "VACUOUS": 0, "PASS": 8}
     cover = summary.coverage[STEPS]

@@ -21,7 +21,17 @@ from sstep_verify.report.ratios import PARTS, points, ratios
 from sstep_verify.report.results import MULTIPLES
 from sstep_verify.report.verdicts import CHECKS, failures
 from sstep_verify.report.write import write_report
-from sstep_verify.verdict import Coverage, Defect, Hint, HintKind, Note, NoteKind, Place, Sensitivity, Status
+from sstep_verify.verdict import (
+    Coverage,
+    Defect,
+    Hint,
+    HintKind,
+    Note,
+    NoteKind,
+    Place,
+    Sensitivity,
+    Status,
+)
 
 
 def judged(cases, verdicts, right, exit_code=0, planned=()):
