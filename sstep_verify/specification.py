@@ -163,6 +163,11 @@ def names_a_part(numbers: Iterable[str]) -> bool:
     return any(sentence.number == first and sentence.signs for sentence in specification().sentences)
 
 
+def quantities_of(number: str) -> tuple[str, ...]:
+    """Return the quantities of a step that a sentence is about; none where it is not known."""
+    return next((one.quantities for one in specification().sentences if one.number == number), ())
+
+
 def text_of(number: str) -> str:
     """The text of a sentence; empty if this version has no such sentence."""
     return next((sentence.text for sentence in specification().sentences if sentence.number == number), "")

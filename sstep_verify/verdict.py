@@ -48,6 +48,9 @@ BY_INCREMENT = "steps_measured_by_increment"
 """Key of a FAIL's evidence: which of the first wrong and the worst step are measured by the norm of their
 increment, which is longer than that of any correct step; no residual of such a step is compared."""
 
+MESSAGES_ONLY = "messages"
+"""Units of message-count where the declared communication implies no number of words to compare."""
+
 COUNTED_WINDOWS = "windows_compared"
 """Key of the evidence of message-count: the windows whose communication is compared."""
 

@@ -126,9 +126,10 @@ def _visible(term: dict, check: str) -> str:
         return f"would show{' if left out' * (term['name'] in NAMES)}, in {counts}"
     size = number(term["detection_limit"])
     if check == WINDOWS:
-        return f"errors of +{size} and -{size} were tried and would have shown; left out, in {counts}"
+        tried = f"errors of +{size} and -{size} were tried and would have shown"
+        return f"{tried}. Leaving it out would show in {counts}"
     if check == STEPS:
-        return f"relative errors from {size} on, of either sign; left out, in {counts}"
+        return f"relative errors from {size} on, of either sign. Leaving it out would show in {counts}"
     return f"relative errors down to {size}, in {counts}"
 
 

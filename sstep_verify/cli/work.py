@@ -18,7 +18,7 @@ import click
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from sstep_verify.errors import InputError, MissingExtraError, UnwritableError, counted
+from sstep_verify.errors import InputError, MissingExtraError, UnwritableError
 
 if TYPE_CHECKING:
     from sstep_verify.ranks.watchdog import Unwatched, Watchdog
@@ -58,7 +58,7 @@ def of_problems() -> Iterator[Callable[[float, int, str], None]]:
         lines = SpacedLines(bar.disable)
 
         def progress(done: float, planned: int, case: str) -> None:
-            lines.say(f"{done:.1f} of {counted(planned, 'problem')}, {case}", done / planned)
+            lines.say(f"{done:.1f} of {planned} done, {case}", done / planned)
             bar.total = planned
             bar.set_postfix_str(case, refresh=False)
             bar.update(done - bar.n)

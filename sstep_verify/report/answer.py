@@ -20,7 +20,8 @@ from sstep_verify.report.plain import count, grouped, promised
 from sstep_verify.report.results import MULTIPLES, TOO_FEW, Results, TooFew
 from sstep_verify.report.verdicts import failures
 from sstep_verify.report.words import lacking_together, s_in_words, s_on
-from sstep_verify.verdict import UNSETTLED, NoteKind, Status
+from sstep_verify.specification import quantities_of
+from sstep_verify.verdict import MESSAGES_ONLY, UNSETTLED, NoteKind, Status
 
 MOST_CAUSES = 3
 """Known defects that a row lists."""
@@ -247,6 +248,7 @@ def unseen(results: Results) -> Iterable[str]:
     """What no verdict speaks of: larger problems, more ranks, messages, larger s, steps, quantities."""
     cases, summary = results.cases, results.summary
     compared = [one for one in results.verdicts if one["check"] != CONTRACT and one["executed"]]
+    failed = [one for one in results.verdicts if one["status"] == Status.FAIL]
     noun, known = noun_of(cases), {one["case"] for one in compared}
     judged = [case for case in cases if case.id in known]
     if rest := [case for case in cases if case.id not in known]:
@@ -261,9 +263,14 @@ def unseen(results: Results) -> Iterable[str]:
     multiples: Any = results.campaign.parameters.get(MULTIPLES) or {}
     for name, of in multiples.items():
         yield f"numbers of {name} that are no multiple of {' or '.join(map(str, of))} ranks"
-    if not any(one["check"] == MESSAGES for one in compared):
+    messages = [one for one in compared if one["check"] == MESSAGES]
+    if not messages:
         yield "communication (no messages were counted)"
-    yield f"s above {max(one['s'] for one in compared)}"
+    elif any(one["units"] == MESSAGES_ONLY for one in messages):
+        yield "words of messages (only the number of messages was compared)"
+    # A solver that did something else at an s than was asked was looked at there.
+    failed = [one for one in failed if one["case"] in known]
+    yield f"s above {max(one['s'] for one in (*compared, *failed))}"
     inside = {one["case"] for one in compared if one["check"] in JUDGE_STEPS}
     if ends := [case for case in judged if case.id not in inside]:
         yield f"single steps of {_of(ends, cases, noun)}: only final vectors were compared"
@@ -285,5 +292,13 @@ def _not_tested(results: Results) -> dict[str, int]:
         for term in one["terms"]:
             key = term["name"], one["case"], one["s"]
             seen[key] = seen.get(key, False) or bool(term["seen"])
-    hidden = grouped((key for key, shown in seen.items() if not shown), lambda key: key[0])
+    # Where a requirement failed, the quantities of a step that it is about were looked at.
+    found = {
+        (name, one["case"])
+        for one in results.verdicts
+        if one["status"] == Status.FAIL and one["requirement"]
+        for name in quantities_of(one["requirement"])
+    }
+    left = (key for key, shown in seen.items() if not (shown or key[:2] in found))
+    hidden = grouped(left, lambda key: key[0])
     return {name: len({case for _, case, _ in keys}) for name, keys in hidden.items()}

@@ -28,6 +28,7 @@ from sstep_verify.verdict import (
     ESTIMATED,
     FIRST_STEP,
     MAINTAINED_WEIGHTS,
+    MESSAGES_ONLY,
     WORST_STEP,
     Coverage,
     Defect,
@@ -503,13 +504,14 @@ def count_line(verdict: Verdict, at: Place) -> str:
     """Both values of a count, and how many more or fewer each window has, where that is a whole number."""
     found, expected = int(cast(float, at.found)), int(cast(float, at.expected))
     run = f"{at.run[:1].upper()}{at.run[1:]}: " * bool(at.run)
+    words = " Words were not compared." * (verdict.units == MESSAGES_ONLY)
     if verdict.measured == 0.0:
-        return f"{run}{found} {at.item}, as expected."
+        return f"{run}{found} {at.item}, as expected.{words}"
     windows = 0 if at.item == "windows" else cast(int, verdict.evidence.get(COUNTED_WINDOWS, 0))
     each, rest = divmod(abs(found - expected), windows or 1)
     more = "more" if found > expected else "fewer"
     often = f": {each} {more} in each of {counted(windows, 'window')}" if windows and not rest else ""
-    return f"{run}{found} {at.item}, expected {expected}{often}."
+    return f"{run}{found} {at.item}, expected {expected}{often}.{words}"
 
 
 def _is_upper_end(verdict: Verdict) -> bool:

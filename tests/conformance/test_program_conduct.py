@@ -59,6 +59,7 @@ REPLACED = {
 }
 SECTIONS = {
     "open(here + '/notes.txt', 'w').close()": "left what nobody reads or judges: notes.txt",
+    "open(here + '/counters.txt', 'w').write('collectives 3')": "counters.txt is compared with nothing",
     "[open(f'{here}/{k:04}', 'w').close() for k in range(40)]": "0000, 0001, 0002, 0003, 0004 and 35 more",
     "os.makedirs(here + '/locked/deep'); os.chmod(here + '/locked', 0)": "nobody reads or judges: locked",
     "os.chmod(here, 0)": "",

@@ -49,6 +49,8 @@ from sstep_verify.trajectory import Trajectory, Witnessed
 
 ESCAPED = "processes that had left its process group were still running when it had ended, and were ended"
 
+UNCOMPARED = f"{COUNTS} is compared with nothing, because the declaration names no exchange"
+
 ANY = 0
 """Stands for every s."""
 
@@ -256,6 +258,8 @@ class ProgramSolver:
         """Counts that the program wrote down, or those of the witness, which must not contradict them."""
         told = read_counters(folder)
         if not self._program.witness:
+            if told and self.declaration.exchange is None:
+                self.remarks[UNCOMPARED] = None
             return told, None, None
         traffic, received = read_witness(folder, self._ranks)
         counts = counted_by(traffic)

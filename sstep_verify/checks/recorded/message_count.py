@@ -12,7 +12,7 @@ solver says so. Barriers are those of separate timers.
 Where a solver has another way to make its runs, as a user makes them (in one call, without log and
 records), the counts of that run are compared too. The scheme per-window may have any set-up. There the
 collectives of a run beyond those of its first half are compared, and the messages from rank to rank, of
-which there are none.
+which there are none. It implies no number of words, so words are not compared, and S-6.2 is not decided.
 
 One process counts what it would send. Only counts are evidence that s was used: the iterates are not.
 """
@@ -56,7 +56,16 @@ from sstep_verify.trajectory import (
     Trajectory,
     Witnessed,
 )
-from sstep_verify.verdict import COUNTED_WINDOWS, Note, NoteKind, Place, Sensitivity, Verdict, Why
+from sstep_verify.verdict import (
+    COUNTED_WINDOWS,
+    MESSAGES_ONLY,
+    Note,
+    NoteKind,
+    Place,
+    Sensitivity,
+    Verdict,
+    Why,
+)
 
 ID = "message-count"
 
@@ -65,6 +74,9 @@ EVERY_STEP = "communication in every iteration"
 
 UNRECORDED = "run without log and records"
 """What is compared beside the plain run."""
+
+OF_CALLS, OF_WORDS = "collectives", "words"
+"""Counted quantities of the specification to which what a witness saw belongs."""
 
 SUPPORT = "support"
 """Exchange whose words depend on a, and so on the log of a run."""
@@ -125,7 +137,7 @@ def _judge(
         case,
         s,
         *comparisons,
-        units="messages or words",
+        units="messages or words" if OF_WORDS in due else MESSAGES_ONLY,
         planned=len(every) + len(missing),
         executed=len(every),
         terms=_terms(case, s, steps - windows, whole, {*own, *((OF_CALLS, OF_WORDS) if traffic else ())}),
@@ -149,9 +161,6 @@ class _Count(NamedTuple):
     comparison: Comparison
     sign: str
 
-
-OF_CALLS, OF_WORDS = "collectives", "words"
-"""Counted quantities of the specification to which what a witness saw belongs."""
 
 BY_WITNESS = " that entered the MPI library"
 
@@ -353,7 +362,7 @@ CHECK = Check(
     id=ID,
     text=__doc__,
     needs="the plain run of every s, and again as a user makes it, where the solver has that way; of "
-    "exchange per-window one of half its windows too",
+    "exchange per-window one of half its windows too, of which words are not compared (S-6.2)",
     planted="communication in every iteration, as the classical method has it",
     runs=runs,
     judge=judge,

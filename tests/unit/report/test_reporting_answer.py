@@ -21,7 +21,9 @@ from sstep_verify.report.ratios import PARTS, points, ratios
 from sstep_verify.report.results import MULTIPLES
 from sstep_verify.report.verdicts import CHECKS, failures
 from sstep_verify.report.write import write_report
+from sstep_verify.specification import specification
 from sstep_verify.verdict import (
+    MESSAGES_ONLY,
     Coverage,
     Defect,
     Hint,
@@ -32,6 +34,8 @@ from sstep_verify.verdict import (
     Sensitivity,
     Status,
 )
+
+(OF_OVERLAP,) = (one.number for one in specification().sentences if "overlap" in one.quantities)
 
 
 def judged(cases, verdicts, right, exit_code=0, planned=()):
@@ -87,12 +91,27 @@ def test_what_was_not_looked_at_follows_from_the_records():
     more = rows_of(judged([ranked], [verdict("a"), verdict("a", check="message-count")], {"a": [2]}))
     assert "more than 4 ranks" in more["Not looked at"]
     assert not any(part.startswith("communication") for part in more["Not looked at"])
+    only = replace(verdict("a", check="message-count"), units=MESSAGES_ONLY)
+    without = rows_of(judged([ranked], [verdict("a"), only], {"a": [2]}))["Not looked at"]
+    assert sum(part.startswith("words of messages") for part in without) == 1
+    assert not any(part.startswith("words of messages") for part in more["Not looked at"])
     few = judged([ranked], [verdict("a")], {"a": [2]})
     few = replace(few, campaign=replace(few.campaign, parameters={MULTIPLES: {"features": [2, 4]}}))
     told = "numbers of features that are no multiple of 2 or 4 ranks"
     assert rows_of(few)["Not looked at"][2] == told
     ends = rows_of(judged([case("a")], [verdict("a", check="trajectory")], {"a": [2]}))["Not looked at"]
     assert any("only final vectors" in part for part in ends)
+
+
+def test_what_failed_was_looked_at():
+    failed = verdict("a", Status.FAIL, check="contract", s=7, requirement="S-4.2")
+    passed = verdict("a", terms=(missed(),))
+    told = rows_of(judged([case("a", Status.FAIL, s=(2, 7))], [passed, failed], {"a": [2]}, 1), Status.FAIL)
+    assert "s above 7" in told["Not looked at"]
+    assert "some parts of a step: overlap on 1 problem" in told["Not looked at"]
+    of_it = replace(failed, requirement=OF_OVERLAP)
+    told = rows_of(judged([case("a", Status.FAIL, s=(2, 7))], [passed, of_it], {"a": [2]}, 1), Status.FAIL)
+    assert not any(part.startswith("some parts") for part in told["Not looked at"])
 
 
 def test_a_problem_on_which_nothing_was_compared_is_not_looked_at():

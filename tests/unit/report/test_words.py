@@ -21,6 +21,7 @@ from sstep_verify.verdict import (
     BY_INCREMENT,
     COUNTED_WINDOWS,
     FIRST_STEP,
+    MESSAGES_ONLY,
     WORST_STEP,
     Coverage,
     Defect,
@@ -192,6 +193,10 @@ KINDS = {
     ),
     "message-count, passed": verdict(
         "message-count", PASS, 0.0, 0.0, place=Place(found=8.0, expected=8, item="collectives"),
+    ),
+    "message-count, of messages": verdict(
+        "message-count", PASS, 0.0, 0.0, place=Place(found=8.0, expected=8, item="collectives"),
+        units=MESSAGES_ONLY,
     ),
     "several runs": verdict("window-replay", PASS, notes=(Note(NoteKind.CONDITION, (1e8,)),)),
     "claim-honesty": verdict(
