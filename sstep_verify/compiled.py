@@ -21,6 +21,7 @@ import hashlib
 import importlib
 import os
 import pickle
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -278,6 +279,13 @@ def _guard_kept(dispatcher: Any) -> None:
     cache.load_overload, cache.save_overload = load, save
 
 
+LONGEST_WAIT = 5.0
+"""Seconds after which a process goes on without a lock: the one that holds it may have been stopped."""
+
+_holding = threading.local()
+"""Folders that a thread has locked: to load one function may import modules that keep others."""
+
+
 @contextlib.contextmanager
 def _locked(folder: str | None, kind: int) -> Iterator[None]:
     """Hold a lock of the kind on what is kept in a folder, where folders can be locked.
@@ -285,16 +293,31 @@ def _locked(folder: str | None, kind: int) -> Iterator[None]:
     Numba reads the index of a function, picks a name for the code, writes the index and then the code. Of
     two processes at the same function one would lose its entry, or have it name the code of the other.
     """
-    descriptor = -1
+    held: set[str] = vars(_holding).setdefault("folders", set())
+    if not folder or folder in held:
+        yield
+        return
+    descriptor, end = -1, time.monotonic() + LONGEST_WAIT
     with contextlib.suppress(OSError):
-        if folder:
-            descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-            fcntl.flock(descriptor, kind)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        while not _lock(descriptor, kind) and time.monotonic() < end:
+            time.sleep(0.01)
+    held.add(folder)
     try:
         yield
     finally:
+        held.discard(folder)
         if descriptor >= 0:
             os.close(descriptor)
+
+
+def _lock(descriptor: int, kind: int) -> bool:
+    """Lock a file if no other process has it locked, and say whether it is."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _add_digests(file: Any) -> None:

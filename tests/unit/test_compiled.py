@@ -208,7 +208,6 @@ def test_a_damaged_file_of_the_cache_is_removed_and_its_function_compiled_again(
     assert files.said() == "2 False\n"
 
 
-@pytest.mark.nightly
 def test_of_two_processes_one_waits_until_the_other_has_kept_its_function(tmp_path):
     done: list[str] = []
     cache = SimpleNamespace(
@@ -233,6 +232,40 @@ def test_of_two_processes_one_waits_until_the_other_has_kept_its_function(tmp_pa
     assert sorted(done) == ["loaded", "saved"]
 
 
+def test_a_function_that_is_kept_while_another_is_loaded_needs_no_second_lock(tmp_path):
+    done: list[str] = []
+
+    def load(*_):
+        another.save_overload(None, None)
+        done.append("loaded")
+
+    def guarded(**of_cache):
+        cache = SimpleNamespace(cache_path=str(tmp_path), **of_cache)
+        inner._guard_kept(SimpleNamespace(_cache=cache, py_func=made(DOUBLED)))
+        return cache
+
+    another = guarded(load_overload=print, save_overload=lambda *_: done.append("saved"))
+    begin = time.monotonic()
+    guarded(load_overload=load, save_overload=print).load_overload(None, None)
+    assert done == ["saved", "loaded"]
+    assert time.monotonic() - begin < inner.LONGEST_WAIT
+
+
+def test_a_process_goes_on_if_the_one_that_holds_the_lock_was_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(inner, "LONGEST_WAIT", 0.1)
+    done: list[str] = []
+    cache = SimpleNamespace(
+        cache_path=str(tmp_path), load_overload=print, save_overload=lambda *_: done.append("saved")
+    )
+    inner._guard_kept(SimpleNamespace(_cache=cache, py_func=made(DOUBLED)))
+    other = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    cache.save_overload(None, None)
+    os.close(other)
+    assert done == ["saved"]
+
+
+@pytest.mark.nightly
 def test_what_a_full_disk_cannot_keep_is_compiled_in_every_process(files):
     assert files.said(file_size=40) == "2 True\n"
     assert not files.kept()
