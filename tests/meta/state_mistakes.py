@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify import CallableSolver, Declaration, verify
+from sstep_verify.campaign import profile
 from sstep_verify.diagnosis.candidates import Suspects
 from studies.admissible.undeclared import USUAL
 from studies.corpus.sstep import SStep
@@ -523,12 +524,15 @@ KERNELS = ("rbf", "linear", "polynomial")
 
 
 def refusing(one: StateMistake) -> list[str]:
-    """The checks of profile ci that fail a mistake, on the first kernel on which one does."""
+    """The checks of profile ci that fail a mistake, on the first kernel on which one does.
+
+    Its seed is the usual one, as users have it: it adds further s, without which two mistakes pass.
+    """
     task, *kernels = one.on.split()
     for kernel in kernels or KERNELS:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            report = verify(one.solver(), "ci", tasks=[task], kernels=[kernel])
+            report = verify(one.solver(), "ci", tasks=[task], kernels=[kernel], seed=profile.USUAL)
         if report.results.summary.exit_code == 1:
             return [kernel, *sorted({failure["check"] for failure in report.failures})]
     return []
