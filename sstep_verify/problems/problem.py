@@ -181,6 +181,10 @@ class Problem:
         dense.setflags(write=False)
         return dense
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has: all but the dense data, which are formed again where they are needed."""
+        return {name: value for name, value in vars(self).items() if name != "dense"}
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 over shape, stored values, targets and parameters (hexadecimal)."""

@@ -1,5 +1,6 @@
 """Problem: frozen, checked, and refused with the value met."""
 
+import copy
 import dataclasses
 import math
 
@@ -281,3 +282,12 @@ class Awkward:
 def test_what_no_array_can_be_made_of_is_refused():
     with pytest.raises(InputError, match=r"the data must be numbers: RuntimeError: call detach\(\) first"):
         problem(data=Awkward())
+
+
+def test_a_copy_of_a_problem_has_no_dense_copy_of_sparse_data():
+    made = problem(data=sp.csr_array(DATA))
+    dense, copied = made.dense, copy.deepcopy(made)
+    assert "dense" in vars(made)
+    assert "dense" not in vars(copied)
+    np.testing.assert_array_equal(copied.dense, dense)
+    assert copied.digest == made.digest
