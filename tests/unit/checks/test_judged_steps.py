@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from production_runs import KERNELS, problem_of, stream_of
+from sstep_reference.arithmetic import Float
 
 from sstep_verify import quantities
 from sstep_verify.checks import step_replay
@@ -16,8 +17,9 @@ from sstep_verify.checks.steps import explain, judged, place, rows, seen, step_s
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.declaration import Declaration
+from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, SquaredHinge
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STALE, WRITE_BACK
 from sstep_verify.rounding.kernel import entries
@@ -272,13 +274,27 @@ def test_a_single_window_from_zero_says_why_it_shows_no_stale_product(task):
 def test_the_judges_own_value_of_a_step_takes_no_copy_of_the_data():
     generator = np.random.Generator(np.random.PCG64(4))
     data = generator.standard_normal((50, 20_000))
-    problem = Problem("large", data, np.sign(data[:, 0]), LinearKernel(), Hinge(1e-6))
+    problem = Problem("large", data, data[:, 0], LinearKernel(), Ridge(2.0))
     tracemalloc.start()
     (value,) = place._own_step(problem, np.zeros(50), np.array([3]))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert value == 1e-6
+    assert value == pytest.approx(data[3, 0] / (data[3] @ data[3] / 2.0 + 50), rel=1e-12)
     assert peak < data.nbytes / 4
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_judges_own_values_of_a_block_are_those_of_the_reference(kernel):
+    """Also of a block that holds a coordinate twice; of numbers that overflow there are none."""
+    generator = np.random.Generator(np.random.PCG64(5))
+    data, alpha = generator.standard_normal((9, 4)), generator.standard_normal(9)
+    problem = Problem("small", data, generator.standard_normal(9), kernel, Ridge(0.5))
+    exact = exact_kernel(problem, Float("float64"))
+    for draws in ([4, 1, 7], [4, 1, 4]):
+        expected = classical_run(problem, exact, alpha, [draws])[draws]
+        np.testing.assert_allclose(place._own_step(problem, alpha, np.array(draws)), expected, rtol=1e-10)
+    large = Problem("large", data * 1e200, np.ones(9), LinearKernel(), Ridge(1e-300))
+    assert np.isnan(place._own_step(large, alpha, np.array([1, 2]))).all()
 
 
 def few_drawn(loss):
