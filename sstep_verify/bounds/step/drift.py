@@ -59,14 +59,21 @@ class WeightsDrift:
         Position of the stream at which the run began.
     width : int
         Iterations per window (s).
+    samples : (ndarray or csr_array) of length 2, optional
+        What `sized_samples` made of the problem.
     """
 
     def __init__(
-        self, problem: Problem, declaration: Declaration, alpha: np.ndarray, start: int, width: int
+        self,
+        problem: Problem,
+        declaration: Declaration,
+        alpha: np.ndarray,
+        start: int,
+        width: int,
+        samples: tuple[Any, Any] | None = None,
     ):
         precision = declaration.precision
-        data: Any = problem.data if problem.is_sparse else np.ascontiguousarray(problem.dense)
-        self._data, self._size = data, abs(data) * ROUND_UP
+        self._data, self._size = samples or sized_samples(problem)
         # Of sparse samples: scratch of a window, by feature.
         self._reach, self._met = np.zeros(problem.features), np.zeros(problem.features, dtype=np.bool_)
         self._labels, self._problem, self._declaration = problem.signs, problem, declaration
@@ -85,10 +92,13 @@ class WeightsDrift:
         self._form()
 
     def _form(self) -> None:
-        samples = self._alpha.size
-        reach = np.abs(self._alpha)
-        self._weights[:] = self._data.T @ (self._labels * self._alpha)
-        formed = (gamma(samples + 2, self._u) * (self._size.T @ reach) + self._underflow_error) * ROUND_UP
+        samples, reach = self._alpha.size, np.abs(self._alpha)
+        if reach.any():
+            self._weights[:] = self._data.T @ (self._labels * self._alpha)
+            sizes = self._size.T @ reach
+        else:  # As most runs begin: products with 0 are left out.
+            self._weights[:] = sizes = np.zeros(self._weights.size)
+        formed = (gamma(samples + 2, self._u) * sizes + self._underflow_error) * ROUND_UP
         self._error[:] = np.maximum(formed, self._error) if self._either else formed
 
     def along(self, draws: np.ndarray, log: np.ndarray) -> np.ndarray:
@@ -155,6 +165,12 @@ class WeightsDrift:
         steps, block = draws.shape
         found = 2.0 * increments_error(self._problem, self._declaration, steps, block, largest)
         return found, largest
+
+
+def sized_samples(problem: Problem) -> tuple[Any, Any]:
+    """Samples of a problem as a drift is formed of them, and bounds on the sizes of their features."""
+    data: Any = problem.data if problem.is_sparse else np.ascontiguousarray(problem.dense)
+    return data, abs(data) * ROUND_UP
 
 
 @compiled
