@@ -33,6 +33,7 @@ NO_BOUNDS = {
     "rounding.arithmetic": {"flushed_to_zero", "rounded_problem", "norm", "stored", "raise_smallest"},
     "rounding.box": {"Box", "box_of", "finish", "finish_flat", "shifts", "soft"},
     "rounding.formulas": {"Formulas", "formulas_of", "is_scaled", "rounds_data"},
+    "rounding.pairs": {"exact_sum", "exact_product"},
     "rounding.sums": {"Factored.may_overflow"},
     "rounding.rows": {
         "FactoredProducts.at", "KernelEntries.at", "KernelEntries.among", "may_factor", "some_rows", "joined",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from sstep_verify.bounds.step.clip import ClipConstants, clip_constants
-from sstep_verify.bounds.step.drift import WeightsDrift
+from sstep_verify.bounds.step.drift import WeightsDrift, sized_samples
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.checks.shared.case import Case, after_run
 from sstep_verify.checks.shared.comparison import Comparison, Window, distance_ratios
@@ -20,9 +21,11 @@ from sstep_verify.checks.steps.residual import block_of
 from sstep_verify.checks.steps.rows import Form, JudgeRows
 from sstep_verify.checks.steps.step_statistics import StepStatistics, empty_statistics
 from sstep_verify.checks.steps.tested import Tested, note_clipped_steps, note_solved_steps
+from sstep_verify.checks.steps.weights import FORMED_AGAIN, Weights, form, with_vectors
 from sstep_verify.oracle.facade import ROWS, Oracle
 from sstep_verify.rounding.block.repeats import last_draws
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.pairs import LARGEST
 from sstep_verify.trajectory import Trajectory
 
 SEGMENT = 1 << 12
@@ -194,7 +197,7 @@ class StepJudge:
 
     def alpha_before(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The run's own a before a step, shape (m,)."""
-        state, _ = self._beginning(trajectory)
+        state = self._first_state(trajectory)
         self._skip(trajectory, state, 0, iteration)
         alpha = np.array(trajectory.alphas[0], dtype=np.float64)
         alpha[self.rows.columns] = state.alpha
@@ -238,14 +241,25 @@ class StepJudge:
         chosen = {0, slots - 1, *generator.choice(slots, size=min(PARTS, slots), replace=False).tolist()}
         return [(slot * length, min((slot + 1) * length, steps)) for slot in sorted(chosen)]
 
-    def _beginning(self, trajectory: Trajectory) -> tuple[State, WeightsDrift | None]:
-        """The state before the first step, and the drift of weights that are carried beside it."""
+    @cached_property
+    def _samples(self) -> tuple[Any, Any]:
+        """Samples and their sizes, for the drift of each part of a run."""
+        return sized_samples(self.case.problem)
+
+    def _first_state(self, trajectory: Trajectory) -> State:
+        """The state before the first step."""
         case, alpha = self.case, np.array(trajectory.alphas[0], dtype=np.float64)
-        kept, self.rows = case.formulas.weights is None, self.rows.holding(alpha)
-        state = state_of(case.problem, self.rows.columns, alpha, case.stream.block, keeps=kept)
-        if kept:
+        self.rows = self.rows.holding(alpha)
+        kept = case.formulas.weights is None
+        return state_of(case.problem, self.rows.columns, alpha, case.stream.block, keeps=kept)
+
+    def _beginning(self, trajectory: Trajectory) -> tuple[State, WeightsDrift | None]:
+        """The same, and the drift of weights that are carried beside it."""
+        case, state = self.case, self._first_state(trajectory)
+        if state.keeps:
             return state, None
-        return state, WeightsDrift(case.problem, case.formulas, alpha, trajectory.start, trajectory.s)
+        alpha, begun = trajectory.alphas[0], (trajectory.start, trajectory.s)
+        return state, WeightsDrift(case.problem, case.formulas, alpha, *begun, self._samples)
 
     def _skip(self, trajectory: Trajectory, state: State, begin: int, end: int) -> None:
         """Take the log's word for some steps."""
@@ -294,13 +308,15 @@ class StepJudge:
         draws, log = self.logged(trajectory, begin, end)
         errors = np.zeros(end - begin) if drift is None else drift.along(draws, log)
         draws = self.rows.place[draws]
-        most = SEGMENT if self.rows.whole else min(SEGMENT, self.rows.most)
+        weights, formed = self._weights_of(state, log, constants.sums.largest), -1
+        most = SEGMENT if weights is not None or self.rows.whole else min(SEGMENT, self.rows.most)
         step = max(most // (width * case.stream.block), 1) * width
         for first in range(0, end - begin, step):
             part, at = slice(first, min(first + step, end - begin)), begin + first
             stop = begin + part.stop
             if iterations is not None and not ((iterations >= at) & (iterations < stop)).any():
                 self._skip(trajectory, state, at, stop)
+                formed = -1
                 continue
             segment = Segment(draws[part], log[part], width, at, stop == trajectory.length, errors[part])
             sums = constants.sums
@@ -308,9 +324,23 @@ class StepJudge:
                 sums = sums._replace(largest=NOTHING)
             of_segment = constants._replace(sums=sums)
             clip, solve = (of_segment, None) if case.problem.is_svm else (None, of_segment)
-            rows, counts, kept = self.rows.of(segment.draws), tally.part(part), self._room(stop - at)
-            judge_steps(rows, state, segment, sums, clip, solve, self._block, kept, counts)
+            rows, counts, kept = None, tally.part(part), self._room(stop - at)
+            if weights is None:
+                rows = self.rows.of(segment.draws)
+            elif formed < 0 or stop - formed > FORMED_AGAIN:
+                form(weights, state)
+                formed = at
+            judge_steps(rows, weights, state, segment, sums, clip, solve, self._block, kept, counts)
             yield Passed(kept, segment, counts, clip, solve)
+
+    def _weights_of(self, state: State, log: np.ndarray, largest: float) -> Weights | None:
+        """Samples and room for vectors, where products are formed of these and nothing may overflow."""
+        weights = self.rows.weights
+        if weights is None or self.rows.factored.may_overflow(state.alpha, log, largest):
+            return None
+        if not max(np.abs(log).max(initial=0.0), np.abs(state.alpha).max(initial=0.0)) <= LARGEST:
+            return None
+        return with_vectors(weights, self.case.problem.features)
 
     def _test(
         self, passed: Passed, tested: Tested, errors: np.ndarray | None = None, *, whole: bool = False

@@ -12,6 +12,7 @@ import numpy as np
 from sstep_verify.checks.steps.clip import judge_clipped_step
 from sstep_verify.checks.steps.solve import judge_solved_step
 from sstep_verify.checks.steps.step_statistics import REPEATED, TAIL_STEP, THRICE, event
+from sstep_verify.checks.steps.weights import move, settle
 from sstep_verify.compiled import inlined
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.sums import increment_error, unequal_error
@@ -108,16 +109,17 @@ def state_of(
 
 
 @inlined
-def judge_steps(rows, state, segment, sums, clip, solve, block, kept, tally):
+def judge_steps(rows, weights, state, segment, sums, clip, solve, block, kept, tally):
     """Judge the steps of some whole windows, one after the other.
 
-    Of the two finishers that one is compiled of which there are constants: whether an argument is None is
-    decided before types are sought.
+    Of the two finishers that one is compiled of which there are constants, and of rows and weights those
+    that are given: whether an argument is None is decided before types are sought.
 
     Parameters
     ----------
-    rows : Rows
-        Kernel rows of the coordinates drawn, their errors, and where each coordinate's row is.
+    rows, weights : Rows and Weights, one of them None
+        Kernel rows of the coordinates drawn, their errors, and where each coordinate's row is; or, of a
+        K-SVM with the linear kernel, samples, and vectors that were formed of the state.
     state : State
         The run's own a, advanced by the log, and the judge's scratch.
     segment : Segment
@@ -134,7 +136,9 @@ def judge_steps(rows, state, segment, sums, clip, solve, block, kept, tally):
         Out: distances, bounds and events.
     """
     steps, held = segment.draws.shape[0], nonzero(state.alpha)
-    reach = max(reached(state.largest, state.alpha), rows.least)
+    reach = reached(state.largest, state.alpha)
+    if rows is not None:
+        reach = max(reach, rows.least)
     for begin in range(0, steps, segment.width):
         end = min(begin + segment.width, steps)
         tail = segment.closing and end - begin < segment.width
@@ -145,10 +149,10 @@ def judge_steps(rows, state, segment, sums, clip, solve, block, kept, tally):
                 if solve is not None:
                     judge_solved_step(rows, state, block, segment, step, solve, progress, kept, tally)
             else:
-                judge_clipped_step(rows, state, segment, step, clip, progress, kept, tally)
-            progress = follow_step(state, sums, segment, step, progress, block)
+                judge_clipped_step(rows, weights, state, segment, step, clip, progress, kept, tally)
+            progress = follow_step(state, weights, sums, segment, step, progress, block)
         held, reach = progress.held, progress.reach
-        end_window(state, segment.draws[begin:end])
+        end_window(state, weights, segment.draws[begin:end])
 
 
 @inlined
@@ -170,7 +174,7 @@ def begin_step(state, drawn, tally, iteration, tail):
 
 
 @inlined
-def follow_step(state, sums, segment, step, progress, block):
+def follow_step(state, weights, sums, segment, step, progress, block):
     """Take the log's word for a step: a after it, and what the window did with it."""
     drawn, logged = segment.draws[step], segment.log[step]
     held, most, moves, reach = progress.held, progress.most, progress.moves, progress.reach
@@ -189,19 +193,21 @@ def follow_step(state, sums, segment, step, progress, block):
         held += int(value != 0.0) - int(state.alpha[i] != 0.0)
         most = max(most, state.drawn[i])
         moves = moves or abs(increment) > 0.0
-        state.alpha[i] = value
+        state.alpha[i], before = value, state.signed[i]
         if abs(value) < np.inf:
             state.largest[i] = max(state.largest[i] * state.keeps, abs(value))
         state.signed[i] = state.signs[i] * value
         state.moved[i] += size
         state.increment_error[i] += error
         state.bounded[i] += size + error
+        if weights is not None:
+            move(weights, i, before, state.signed[i], size + error, error)
         state.last[place], state.step[place] = i, increment
     return Progress(progress.support, held, progress.steps + 1, most, moves, reach)
 
 
 @inlined
-def end_window(state, draws):
+def end_window(state, weights, draws):
     """Forget what a window did that drew these coordinates, shape (steps, b)."""
     for step in range(draws.shape[0]):
         for place in range(draws.shape[1]):
@@ -213,6 +219,10 @@ def end_window(state, draws):
             known = state.moved[i] <= state.largest[i]
             state.bounded[i] = state.largest[i] if known else state.moved[i]
             state.start[i] = state.signed[i]
+            if weights is not None:
+                settle(weights, i, state.bounded[i])
+    if weights is not None:
+        weights.total[1] = 0.0
 
 
 @inlined

@@ -207,16 +207,16 @@ def _equations(rows, state, block, drawn, step, constants, progress, kept):
     for place in range(drawn.size):
         i = drawn[place]
         slot = rows.slot[i]
-        of_row = row_sums(rows, slot, state, progress.reach)
+        of_row = row_sums(rows, None, i, state, progress.reach)
         product, stale = of_row.product * scale, of_row.stale * scale
         block.right[place] = state.linear[i] - samples * state.alpha[i] - product
         size, own_size = abs(state.linear[i]), samples * state.bounded[i]
         error, terms = right_hand_side_error(
-            rows, slot, state, sums, of_row, progress, corrections, size, own_size
+            rows, None, i, state, sums, of_row, progress, corrections, size, own_size
         )
         terms *= max(1.0, 2.0 * constants.penalty)
         block.error[place] = error + samples * state.increment_error[i]
-        keep_row(kept, rows, state, drawn, step, place, scale, product, stale, progress)
+        keep_row(kept, rows, None, state, drawn, step, place, scale, product, stale, progress)
         # A row of G, while the kernel row is at hand.
         reached, errors, sizes = _row(rows, slot, block, drawn, step, place, constants, kept)
         within = within and reached < sums.largest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,13 @@ from sstep_verify.bounds.step.clip import entry_errors
 from sstep_verify.bounds.step.residual import ridge_errors
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.kept import AT_START, BEFORE, OF_BOUNDARY, OLD_PRODUCT, OWN_ENTRY, PRODUCT
+from sstep_verify.checks.steps.weights import (
+    RowSums,
+    Weights,
+    product_of,
+    sample_sums,
+    weights_of,
+)
 from sstep_verify.compiled import compiled_sums, inlined
 from sstep_verify.oracle.facade import ROWS, Oracle
 from sstep_verify.rounding.arithmetic import raise_smallest, smallest_subnormal
@@ -27,6 +34,9 @@ WHOLE_WORDS = 1 << 25
 
 SEGMENT_WORDS = 1 << 22
 """Kernel entries of the rows of a segment, where the matrix is larger than that."""
+
+LEAST_SAMPLES, TIMES_SHORTER = 512, 4
+"""Columns from which on products are formed from samples: from as many, and so many times their entries."""
 
 ENTRIES, SIZES, ERRORS = range(3)
 """What a coordinate's rows are, in their order in `Rows.table`."""
@@ -142,6 +152,22 @@ class JudgeRows:
         """Coordinates drawn that a segment should not exceed, where not all rows are kept."""
         return max(SEGMENT_WORDS // max(self.columns.size, 1), 1)
 
+    @cached_property
+    def weights(self) -> Weights | None:
+        """The samples of the columns, where products are formed from these in less time than from rows."""
+        problem, declaration = self._case.problem, self._case.formulas
+        may = problem.is_svm and self._some and may_factor(problem, declaration)
+        if not may or self._form is not kernel_entries or self.columns.size < LEAST_SAMPLES:
+            return None
+        data: Any = problem.data
+        stored = data.nnz if problem.is_sparse else data.size
+        if TIMES_SHORTER * stored > problem.samples * self.columns.size:
+            return None
+        return self._oracle.kept(
+            (ROWS, "samples", self._key(self.columns)),
+            lambda: weights_of(problem, declaration, self.columns, judge=self._judge),
+        )
+
     def of(self, draws: np.ndarray) -> Rows:
         """Rows of at least the coordinates drawn, which are told by their places among the columns."""
         # A judge of exact steps is asked for a few windows only.
@@ -197,18 +223,45 @@ class JudgeRows:
             raise_smallest(table[:, kind])
 
 
-class RowSums(NamedTuple):
-    """What the rows of a coordinate make of a: see `row_sums`."""
+@inlined
+def row_sums(rows, weights, i, state, reach):
+    """`RowSums` of a coordinate: by its rows, of which `reach` entries count, or by its sample."""
+    # A branch is left out before types are sought only where an argument that it asks for is None.
+    of_row = RowSums(0.0, 0.0, 0.0, 0.0, 0.0)
+    if rows is None:
+        if weights is not None:
+            of_row = sample_sums(weights, i)
+    else:
+        of_row = _table_sums(rows, rows.slot[i], state, reach)
+    return of_row
 
-    product: float
-    stale: float
-    size: float
-    entry_error: float
-    increment_error: float
+
+@inlined
+def entry_of(rows, weights, i, j):
+    """Kernel entry of two coordinates."""
+    entry = 0.0
+    if rows is None:
+        if weights is not None:
+            entry = product_of(weights, i, j)
+    else:
+        entry = rows.table[rows.slot[i], ENTRIES, j]
+    return entry
+
+
+@inlined
+def own_entry(rows, weights, i):
+    """Kernel entry of a coordinate with itself, and the bound on its error."""
+    entry = error = 0.0
+    if rows is None:
+        if weights is not None:
+            entry, error = weights.own[i], weights.own_error[i]
+    else:
+        entry, error = rows.table[rows.slot[i], ENTRIES, i], rows.table[rows.slot[i], ERRORS, i]
+    return entry, error
 
 
 @compiled_sums
-def row_sums(rows, slot, state, reach):
+def _table_sums(rows, slot, state, reach):
     """The sums over a coordinate's rows, in one pass: memory gives these more slowly than they are added.
 
     Beyond the first `reach` entries alpha has been 0 all the time. The sums are the products of its entries
@@ -227,7 +280,7 @@ def row_sums(rows, slot, state, reach):
 
 
 @inlined
-def right_hand_side_error(rows, slot, state, sums, of_row, progress, corrections, constant, own_size):
+def right_hand_side_error(rows, weights, i, state, sums, of_row, progress, corrections, constant, own_size):
     """Bound on the error of a right-hand side with a row's product with a, and the size of its terms.
 
     `of_row` are the row's sums. There are two terms besides, of the sizes `constant` and `own_size`, whose
@@ -236,32 +289,36 @@ def right_hand_side_error(rows, slot, state, sums, of_row, progress, corrections
     """
     error = of_row.entry_error + of_row.increment_error
     total = of_row.size + own_size + constant
-    rounding = sum_error(sums, progress.support, corrections, progress.held) * total
-    if sums.ordered and rounding < np.inf:
-        size, reach = rows.table[slot, SIZES], progress.reach
-        terms = state.terms[: reach + 2]
-        for place in range(reach):
-            terms[place] = size[place] * state.bounded[place]
-        terms[reach], terms[reach + 1] = own_size, constant
-        rounding = min(rounding, sorted_sum_error(sums, progress.support, corrections, terms))
+    # By a sample, roundings of the judge's product are among the errors of its entries.
+    held = progress.held if weights is None else 0
+    rounding = sum_error(sums, progress.support, corrections, held) * total
+    if rows is not None:  # noqa: SIM102 an argument that is None is asked for alone, as in `row_sums`
+        if sums.ordered and rounding < np.inf:
+            size, reach = rows.table[rows.slot[i], SIZES], progress.reach
+            terms = state.terms[: reach + 2]
+            for place in range(reach):
+                terms[place] = size[place] * state.bounded[place]
+            terms[reach], terms[reach + 1] = own_size, constant
+            rounding = min(rounding, sorted_sum_error(sums, progress.support, corrections, terms))
     return error + rounding, total + error
 
 
 @inlined
-def keep_row(kept, rows, state, drawn, step, place, scale, product, stale, progress):
+def keep_row(kept, rows, weights, state, drawn, step, place, scale, product, stale, progress):
     """Keep of a drawn row, and of its products with alpha, what later passes need: it is at hand now only.
 
     The step is the place of it in its segment, and the other place that of the coordinate in the step.
     """
     i, boundary = drawn[place], 0.0
-    row, sign = rows.table[rows.slot[i], ENTRIES], state.signs[i]
+    sign = state.signs[i]
     if progress.steps == 0 and state.last[0] >= 0:
         for other in range(drawn.size):
             j = state.last[other]
             if j != i:
-                boundary += sign * state.signs[j] * row[j] * scale * state.step[other]
-    entry = kept.table[step, place]
-    entry[BEFORE], entry[AT_START] = state.alpha[i], state.first[i]
+                entry = entry_of(rows, weights, i, j)
+                boundary += sign * state.signs[j] * entry * scale * state.step[other]
+    numbers = kept.table[step, place]
+    numbers[BEFORE], numbers[AT_START] = state.alpha[i], state.first[i]
     # Of an alpha that did not move both products are the same, however their sums were rounded.
-    entry[PRODUCT], entry[OLD_PRODUCT] = product, stale if progress.moves else product
-    entry[OF_BOUNDARY], entry[OWN_ENTRY] = boundary, row[i]
+    numbers[PRODUCT], numbers[OLD_PRODUCT] = product, stale if progress.moves else product
+    numbers[OF_BOUNDARY], numbers[OWN_ENTRY] = boundary, own_entry(rows, weights, i)[0]

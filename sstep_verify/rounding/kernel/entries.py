@@ -55,6 +55,7 @@ from sstep_verify.rounding.samples import (
     Samples,
     absolute_products,
     inner_products,
+    sample_sizes,
     sharing,
     squared_distances,
     squared_norms,
@@ -210,17 +211,33 @@ def sample_entries(
     (KernelEntries, ndarray of shape (c, m))
         The second may be larger than the range of the solver's type: nothing is promised there.
     """
-    features = data.shape[1]
-    u, u64 = unit_roundoff(declaration.precision), unit_roundoff("float64")
-    subnormal, subnormal64 = (
-        features * smallest_subnormal(declaration.precision),
-        features * smallest_subnormal("float64"),
-    )
     # Where two samples share no feature, every product is an exact zero and nothing underflows.
-    shared = sharing(data, rows)
-    absolute = absolute_products(data, rows) * ROUND_UP
-    judge, solver = (u64, subnormal64 * shared, features), (u, subnormal * shared, features)
-    return entries_of(kernel, Inner(inner_products(data, rows), absolute, judge, solver), declaration)
+    absolute, shared = absolute_products(data, rows) * ROUND_UP, sharing(data, rows)
+    inner = _inner(inner_products(data, rows), absolute, shared, data.shape[1], declaration)
+    return entries_of(kernel, inner, declaration)
+
+
+def _inner(
+    products: np.ndarray, absolute: np.ndarray, shared: np.ndarray, features: int, declaration: Declaration
+) -> Inner:
+    """Inner products with what is known of them; `shared` says where one has a term that is not 0."""
+
+    def kind(precision: str) -> tuple[float, np.ndarray, int]:
+        return unit_roundoff(precision), features * smallest_subnormal(precision) * shared, features
+
+    return Inner(products, absolute, kind("float64"), kind(declaration.precision))
+
+
+def own_entries(problem: Problem, declaration: Declaration, data: Samples) -> KernelEntries:
+    """Kernel entry of each sample with itself, shape (c, 1), for the linear kernel: see `kernel_entries`.
+
+    Only for problems of which `stays_small` is true.
+    """
+    norms = squared_norms(data)[:, None]
+    inner = _inner(
+        norms, norms * ROUND_UP, sample_sizes(data)[1][:, None] > 0.0, data.shape[1], declaration
+    )
+    return entries_of(problem.kernel, inner, declaration)[0]
 
 
 @sample_entries.register

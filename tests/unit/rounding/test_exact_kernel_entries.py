@@ -20,7 +20,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.rounding.formulas import Formulas, formulas_of
-from sstep_verify.rounding.kernel.entries import kernel_entries, sample_entries, scaled_entries
+from sstep_verify.rounding.kernel.entries import kernel_entries, own_entries, sample_entries, scaled_entries
 from sstep_verify.rounding.kernel.products import kernel_products
 
 SINGLE, DOUBLE = Declaration("single", precision="float32"), Declaration("double")
@@ -59,6 +59,20 @@ def test_linear_entries_err_by_gamma_n(declaration):
     is_bound(products.sizes, per_pair(sizes_of))
     is_bound(products.lengths, [Fraction(7, 2), Fraction(7, 4)])
     assert (products.heights.tolist(), products.features) == ([2.0, 1.0], 3)
+
+
+@pytest.mark.parametrize("declaration", [SINGLE, DOUBLE])
+def test_entries_of_samples_with_themselves_err_by_gamma_n(declaration):
+    data = np.array([*DATA, np.zeros(3), np.full(3, 2.0**-100)])
+    found = own_entries(problem_of(LinearKernel(), data=data), declaration, data)
+    pairs = [(row, row) for row in data.tolist()]
+    np.testing.assert_array_equal(found.values[:, 0], [float(product_of(*pair)) for pair in pairs])
+    for errors, u, tiny in (
+        (found.solver_error, UNITS[declaration.precision], TINY32 if declaration is SINGLE else TINY),
+        (found.judge_error, U, TINY),
+    ):
+        sizes = [sizes_of(*pair) for pair in pairs]
+        is_bound(errors[:, 0], [gamma(3, u) * size + 3 * tiny * (size > 0) for size in sizes])
 
 
 def test_products_of_samples_that_underflow_cost_one_number_each():
