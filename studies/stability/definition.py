@@ -31,6 +31,9 @@ FORMS = {"float64": ("in-place", "frozen"), "float32": ("frozen",)}
 MOST_SCENARIOS = 10_000
 """Most scenarios of a campaign: a report of more can be neither read nor drawn."""
 
+ORDERS = 5
+"""Orders of samples and features in which a classical run is made, the given one among them."""
+
 EVERY = 8
 """Iterations from one recorded state to the next, in windows no longer than that."""
 

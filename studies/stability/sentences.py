@@ -31,6 +31,7 @@ from studies.report.stability.document import (
     short_name,
 )
 from studies.stability.answers import CONFIDENCE, above_rounding, by_task
+from studies.stability.definition import ORDERS
 
 
 def sentences(
@@ -78,9 +79,10 @@ def _noise(growth: Growth, runs: list[StabilityRun], cases: dict[str, Case], uni
     else:
         seen = [run for run in known if run.noise is not None and run.beyond]
         text = (
-            f"Samples and features in another order change the classical error "
-            f"{_number(growth.noise)} times in the median and {_number(growth.largest_noise)} times at "
-            f"most; {len(seen)} of {len(known)} factors exceed that of their own scenario"
+            f"Of {ORDERS} classical runs of a scenario, with samples and features in as many orders, the "
+            f"largest error is {_number(growth.noise)} times the smallest in the median and "
+            f"{_number(growth.largest_noise)} times at most; {len(seen)} of {len(known)} factors exceed "
+            "that of their own scenario"
         )
     if not seen:
         return text
@@ -155,7 +157,7 @@ def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
             told = " to ".join(map(_number, map(middle, both)))
             losses.append(f"{told} ({precision}, {task_words(task)})")
     return (
-        f"Condition: from {power(low)} to {power(high)} the classical error grows "
+        f"Condition: from {power(low)} to {power(high)}, as prescribed, the classical error grows "
         f"{_number(middle(growth.values()))} times in the median over the problems and "
         f"{_number(growth[steepest])} times at most ({precision_of(cases[steepest])}, "
         f"{short_name(cases[steepest])}); the median loss factor goes from {', from '.join(losses)}."

@@ -35,7 +35,7 @@ from sstep_verify.problems.transforms import relabel
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs import make_run
 from studies.report.stability.document import TENFOLD, StabilityRun
-from studies.stability.definition import ScenarioUnit
+from studies.stability.definition import ORDERS, ScenarioUnit
 
 SECOND_LOOK = 20
 """Orders of samples and features in which both runs are made where one was more than ten times worse."""
@@ -83,7 +83,9 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
             ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)
         if noise is None:  # The classical solver is the same in every form.
             given = form_runs.errors[1][family.iterations]
-            noise = noise_factor([given, *form_runs.in_other_orders(1, 4)], unit_roundoff(family.precision))
+            noise = noise_factor(
+                [given, *form_runs.in_other_orders(1, ORDERS - 1)], unit_roundoff(family.precision)
+            )
         runs += form_runs.summary(attained, ratios, noise)
     return UnitOutcome(unit.key, tuple(runs), tuple(verdicts))
 

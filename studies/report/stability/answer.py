@@ -110,8 +110,9 @@ def _change(answers: Sequence[Answer], steps: Sequence[int]) -> Iterator[str]:
     less = sum((one.noise or 0) >= (one.across or 0) for one in known)
     if noise:
         yield (
-            f"another order of summation changes the classical error by a factor of {_range(noise)}: "
-            f"more than s does in {less} of {len(known)}"
+            "classical errors of the same data in several orders are apart by a factor of "
+            f"{_range(noise)}, largest over smallest (median of each task and precision): more than the "
+            f"change with s in {less} of {len(known)}"
         )
 
 

@@ -40,7 +40,7 @@ MOST_CONDITIONS = 4
 DASHES = ("", "7 3", "2 3", "8 3 2 3")
 
 SAFE = {
-    "within_ten": (5, f"no run held to be more than {TENFOLD:g} times worse"),
+    "within_ten": (5, f"no run more than {TENFOLD:g} times worse, in other orders too"),
     "within_noise": (0, "every loss factor within the largest noise of the band"),
 }
 """Fields of a band, from the wider bar to the narrower, with the place of the colour, and words."""
@@ -155,8 +155,9 @@ def frontier_figure(answers: Sequence[Answer]) -> Figure:
     return Figure(
         "frontier",
         "Largest safe s against u times condition",
-        f"Largest s up to which no run is more than {TENFOLD:g} times worse, and up to which every loss "
-        f"factor stays within the noise floor, by band of u times condition. {'; '.join(words)}.",
+        f"Largest s up to which no run is more than {TENFOLD:g} times worse, in the median over other "
+        "orders too, and up to which every loss factor stays within the noise floor, by band of u times "
+        f"condition. {'; '.join(words)}.",
         sheet(plots, (364, 272), (58, 44, _frontier_legend())),
     )
 

@@ -134,7 +134,7 @@ def test_a_factor_over_an_error_below_rounding_is_left_out():
 
 def test_no_factor_within_the_noise_of_its_scenario_is_quoted_as_the_largest():
     (text, _) = sentences(run(case(), 1.0, 0, (1, 2, 6, 2), noise=7.0), [case()])
-    assert "7 times in the median and 7 times at most; 0 of 3 factors exceed" in text
+    assert "7 times the smallest in the median and 7 times at most; 0 of 3 factors exceed" in text
     assert "the largest of them" not in text
     runs = [
         one
@@ -142,7 +142,7 @@ def test_no_factor_within_the_noise_of_its_scenario_is_quoted_as_the_largest():
         for one in run(case(), 1.0, seed, (1, 2, 6, 2), noise=noise)
     ]
     (text, _) = sentences(runs, [case()])
-    assert "6 times in the median and 7 times at most; 1 of 6 factors exceed" in text
+    assert "6 times the smallest in the median and 7 times at most; 1 of 6 factors exceed" in text
     assert (
         "the largest of them is 6 (frozen, K-SVM-L1, linear, condition 1, s = 4: 24 against 4 unit" in text
     )
