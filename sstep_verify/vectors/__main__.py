@@ -9,7 +9,7 @@ import click
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from sstep_verify.errors import InputError, visible
+from sstep_verify.errors import InputError, counted, visible
 from sstep_verify.files.streams import open_standard_streams
 from sstep_verify.vectors.layout import MOST_VECTORS, write_vectors
 from sstep_verify.vectors.record import VectorError
@@ -60,10 +60,11 @@ def command(folder, verify, count, force, as_json):
 
 
 def _proved(folder, done) -> tuple[str, dict[str, object]]:
-    """What is said of vectors that were proved anew: in words, and as plain values."""
+    """What is said of vectors that were proved again: in words, and as plain values."""
     index = verify_vectors(folder, done)
     flags = sorted({flag for entry in index.vectors for flag in entry.flags})
-    line = f"{len(index.vectors)} vectors proved anew; they show {len(flags)} kinds of mistakes of solvers"
+    proved, shown = counted(len(index.vectors), "vector"), counted(len(flags), "kind")
+    line = f"{proved} proved again, which show {shown} of defects"
     return line, {"proved": True, "vectors": len(index.vectors), "flags": flags}
 
 

@@ -33,7 +33,7 @@ class VectorError(SstepVerifyError):
     """
 
     def __init__(self, where: str, fault: str):
-        super().__init__(f"vectors refused: {shortened(where)}: {fault}")
+        super().__init__(f"vectors rejected: {shortened(where)}: {fault}")
         self.where = where
 
 

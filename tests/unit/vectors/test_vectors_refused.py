@@ -31,7 +31,7 @@ def test_a_changed_digit_in_any_file_is_refused(vectors, vector, name):
     verify_vector(vectors / vector, entry_of(vectors, vector))
     path = vectors / vector / name
     path.write_bytes(with_another_digit(path.read_bytes(), name))
-    assert f"vectors refused: {vector}" in refusal(vectors, vector)
+    assert f"vectors rejected: {vector}" in refusal(vectors, vector)
 
 
 def test_what_differs_is_shown_beside_what_the_problem_gives(vectors):
@@ -56,7 +56,7 @@ def test_of_a_file_cut_short_its_length_is_told(vectors):
 @pytest.mark.parametrize("name", layout.FILES)
 def test_a_missing_file_is_named(vectors, name):
     (vectors / SHORTEST / name).unlink()
-    assert refusal(vectors) == f"vectors refused: {SHORTEST}/{name}: is missing"
+    assert refusal(vectors) == f"vectors rejected: {SHORTEST}/{name}: is missing"
 
 
 @pytest.mark.parametrize("name", some(layout.FILES, of=3))
@@ -179,11 +179,11 @@ def test_a_problem_that_would_take_for_ever_is_refused(vectors, name, value):
         ({"task": "svm-l1"}, "C: missing"),
         ({"penalty": 1.0}, "penalty: unknown field"),
         ({"lambda": -1.0}, "lambda"),
-        ({"lambda": "1"}, "refused"),
+        ({"lambda": "1"}, "rejected"),
         ({"version": 2}, "version"),
         ({"log": 1}, "differs at byte"),
         ({"more": 1}, "unknown field"),
-        ({"lambda": 1e-300}, "refused"),
+        ({"lambda": 1e-300}, "rejected"),
     ],
 )
 def test_a_problem_that_is_none_is_refused(vectors, change, reason):
