@@ -78,7 +78,7 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     assert "memory:" not in done.stderr, "it takes far less than a tenth of what it may"
     # Of correct problems only the first is said at once.
     told = [line for line in done.stderr.splitlines() if line.startswith("PASS")]
-    assert [line.endswith("(the first of 4 problems)") for line in told] == [True]
+    assert [line.endswith("(the first of 4)") for line in told] == [True]
     document = json.loads((report / "results.json").read_text("utf-8"))
     assert document["schema"] == 4
     assert [case["status"] for case in document["cases"]] == ["PASS"] * 4

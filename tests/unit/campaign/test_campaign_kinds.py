@@ -48,7 +48,7 @@ def test_failures_are_said_as_they_are_found(plan, monkeypatch):
     said = []
     run_campaign(replace(plan, say=said.append), lambda _done, _planned, case: said.append(f"done {case}"))
     names = ("one", "two", "three", "four")
-    lines = ["one.svm (the first of 4 problems)", *(f"done {name}.svm" for name in names)]
+    lines = ["one.svm (the first of 4)", *(f"done {name}.svm" for name in names)]
     lines.insert(3, "three.svm")
     assert [line for line in said if "compil" not in line] == lines
 
