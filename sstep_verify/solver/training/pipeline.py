@@ -332,7 +332,7 @@ def _shares(partition: Partition, timers: Sequence[Mapping[str, float]]) -> Iter
 def _compiling() -> Iterator[str]:
     """What inner loops that were compiled in this run have cost it, and no later one."""
     if seconds := compile_seconds():
-        yield compiling_in_words(seconds, "on rank 0")
+        yield f"{compiling_in_words(seconds, 'on rank 0')}; the seconds above may include it"
 
 
 def _ending(problem: Problem, training: Training) -> str:
