@@ -162,6 +162,25 @@ def promised(value: float | None) -> str:
     return "none" if up is None else f"{up:.2g}"
 
 
+def at_most(value: float, digits: int = 3) -> str:
+    """A number >= 0 in a few significant digits, as text, never smaller than it."""
+    return _toward(value, digits, ROUND_CEILING)
+
+
+def at_least(value: float, digits: int = 3) -> str:
+    """A number >= 0 in a few significant digits, as text, never larger than it."""
+    return _toward(value, digits, ROUND_FLOOR)
+
+
+def _toward(value: float, digits: int, rounding: str) -> str:
+    """A number in a few significant digits: the nearest ones, if these are on the side asked for."""
+    text = f"{value:.{digits}g}"
+    above = float(text) >= value
+    if not math.isfinite(value) or float(text) == value or above is (rounding == ROUND_CEILING):
+        return text
+    return f"{float(Context(prec=digits, rounding=rounding).create_decimal_from_float(value)):.{digits}g}"
+
+
 def enclosed(low: float, high: float) -> str:
     """An interval as text, each end rounded away from the other: ``[7.6e-07, 7.8e-07]``."""
     down = Context(prec=2, rounding=ROUND_FLOOR).create_decimal(Decimal(low))

@@ -26,7 +26,7 @@ accuracy. An s that is not certified is not shown to be unsafe.
 Beside them stands what real windows of s steps from a were measured to lose (safety/measured.py).
 
 Not covered: windows that begin elsewhere, in particular early ones, whose error later windows correct; a
-solver that keeps alpha frozen or maintains weights; wrong code.
+solver that keeps alpha frozen or maintains weights; faulty code.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 
 from sstep_verify.files import csv_text, whole_folder, write_text
 from sstep_verify.report.chart import AgainstS, draw_against_s, standalone
-from sstep_verify.report.plain import plain
+from sstep_verify.report.plain import at_most, plain
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def lines(certificate: Certificate) -> Iterator[str]:
     for curve in certificate.curves:
         gained = f"{curve.gained:.2e}" if curve.gained > 0.0 else "nothing"
         yield (
-            f"{curve.precision}: gap at most {curve.gap:.2e} where windows begin, {gained} "
+            f"{curve.precision}: gap at most {_limit(curve.gap)} where windows begin, {gained} "
             f"gained by training; the precision shows gaps from {curve.shown:.2e} on"
         )
         yield "     s       bound   classical  attainable    measured"
@@ -117,8 +117,8 @@ def claim(certificate: Certificate) -> Iterator[str]:
         "bound for as many classical steps, and at most what training gained. Covered: solvers that update "
         "in place from kernel entries of the production solver's formulas, sums in any order; in float32 "
         "with the problem as float32 holds it, and RBF distances from differences. Not covered: windows "
-        "that begin elsewhere; wrong code. An s that is not certified is not shown to be unsafe. measured: "
-        "the largest loss of the windows that were run, at most."
+        "that begin elsewhere; faulty code. An s that is not certified is not shown to be unsafe. "
+        "measured: an upper limit of the largest loss among the windows that were run."
     )
     yield from textwrap.wrap(words, WIDTH)
 
@@ -159,7 +159,12 @@ def write(certificate: Certificate, folder: Path) -> None:
             write_text(partial / f"{curve.precision}.svg", figure(certificate, curve))
 
 
+def _limit(value: float) -> str:
+    """A number that nothing exceeds, rounded up to three digits."""
+    return f"{float(at_most(value)):.2e}"
+
+
 def _row(point: Point) -> str:
-    measured = "-" if point.measured is None else f"{point.measured:.2e}"
-    numbers = "".join(f"{value:12.2e}" for value in (point.bound, point.classical, point.attainable))
+    measured = "-" if point.measured is None else _limit(point.measured)
+    numbers = "".join(f"{_limit(value):>12}" for value in (point.bound, point.classical, point.attainable))
     return f"{point.s:6d}{numbers}{measured:>12}  {'safe' if point.safe else 'not certified'}"

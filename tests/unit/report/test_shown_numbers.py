@@ -10,7 +10,7 @@ import pytest
 from test_reporting_documents import case, document, verdict
 
 from sstep_verify.report.case import Certified, CertifiedRow
-from sstep_verify.report.plain import enclosed, promised, rounded_up
+from sstep_verify.report.plain import at_least, at_most, enclosed, promised, rounded_up
 from sstep_verify.report.tables import certified_table, of
 from sstep_verify.report.verdicts import write_junit
 from sstep_verify.verdict import Sensitivity, Status, Why
@@ -29,6 +29,17 @@ def drawn(seed: int, count: int, low: float = -12, high: float = 3) -> list[floa
 def test_numbers_are_rounded_up(value, shown):
     assert rounded_up(value) == shown >= value
     assert rounded_up(float("inf")) is None
+
+
+def test_limits_are_rounded_to_their_own_side():
+    """A number after `at most` is never below the one it stands for, nor one after `at least` above it."""
+    for value in drawn(9, 300, -30, 30):
+        for digits in (1, 2, 3):
+            low, high = float(at_least(value, digits)), float(at_most(value, digits))
+            assert low <= value <= high <= low * (1 + 10.0 ** (1 - digits) * 1.001)
+    assert at_most(3.9365e-06, 2) == "4e-06"
+    assert at_most(1e-8) == at_least(1e-8) == "1e-08"
+    assert (at_most(0.0), at_most(float("inf"))) == ("0", "inf")
 
 
 def test_what_is_promised_is_rounded_away_from_the_better():

@@ -130,7 +130,7 @@ def test_the_claim_says_what_is_covered_and_what_is_not():
     said = " ".join(claim(found))
     assert "every window of s steps that begins at this dual vector, whatever blocks of 2 it draws" in said
     assert "at most `attainable` more than `classical`" in said
-    assert "Not covered: windows that begin elsewhere; wrong code." in said
+    assert "Not covered: windows that begin elsewhere; faulty code." in said
     assert "An s that is not certified is not shown to be unsafe." in said
 
 
