@@ -53,7 +53,7 @@ WORDS = {
     "clip": "a new value outside the box is replaced by the nearest limit: 0, or C for svm-l1",
     "bound": "how far from the truth rounding can take a correct implementation, proved for this very run; "
     "of two runs that both leave the exact trajectory it is an estimate",
-    "ratio": "the error measured over the bound; a FAIL is a ratio above 1",
+    "ratio": "the error measured over the bound; that of a FAIL is above 1",
     "detection_limit": "a relative error in a quantity of the step that this run would have shown, whether "
     "too large or too small by it; of steps every larger one too, of windows the error that was tried",
 }
@@ -251,7 +251,7 @@ def _evidence(evidence: dict):
 
 def _words(value) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_words(item)}" for key, item in value.items())
+        return ", ".join(f"{key} {_words(item)}" for key, item in value.items()) or "none"
     if isinstance(value, list):
         return "[" + ", ".join(map(_words, value)) + "]"
     return number(value)

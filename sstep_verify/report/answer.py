@@ -251,9 +251,11 @@ def unseen(results: Results) -> Iterable[str]:
     failed = [one for one in results.verdicts if one["status"] == Status.FAIL]
     noun, known = noun_of(cases), {one["case"] for one in compared}
     judged = [case for case in cases if case.id in known]
-    if rest := [case for case in cases if case.id not in known]:
-        whose = "their" if rest[1:] else "its"
-        yield f"{_of(rest, cases, noun)}: nothing of {whose} runs was compared"
+    asked = {one["case"] for one in results.verdicts if one["check"] == CONTRACT and one["executed"]}
+    for words, of in (("nothing but the contract", True), ("nothing", False)):
+        if rest := [case for case in cases if case.id not in known and (case.id in asked) is of]:
+            whose = "their" if rest[1:] else "its"
+            yield f"{_of(rest, cases, noun)}: {words} of {whose} runs was checked"
     if not judged:
         return
     samples, features = (max(getattr(case, name) for case in judged) for name in ("samples", "features"))

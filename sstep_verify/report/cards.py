@@ -11,7 +11,7 @@ import msgspec
 
 from sstep_verify.report.plain import short
 from sstep_verify.report.verdicts import Failure
-from sstep_verify.report.words import BESIDE, brief_hints, first_line, place
+from sstep_verify.report.words import BESIDE, RESIDUAL, brief_hints, first_line, place
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import WORST_STEP, HintKind, Verdict
 
@@ -85,7 +85,8 @@ def _size(verdict: Verdict) -> Iterator[Line]:
     at = f", at step {step}" if step else ""
     # The first number is the ratio; another step may be off by more, within a larger bound.
     ratio = f"{short(verdict.ratio)}: " if verdict.ratio < math.inf else ""
-    error = f"error {short(verdict.measured)}, allowed {short(verdict.bound)}{at}"
+    measured = "residual" if verdict.bound_origin == RESIDUAL else "error"
+    error = f"{measured} {short(verdict.measured)}, allowed {short(verdict.bound)}{at}"
     yield Line("Largest ratio" if ratio else "Largest error", f"{ratio}{error}")
 
 
@@ -96,7 +97,7 @@ def _cause(failure: Failure) -> Iterator[Line]:
     elif failure.readings:
         yield Line("May be", ", or ".join(failure.readings))
     elif failure.tried:
-        yield Line("Known defect", "none reproduces it")
+        yield Line("Known defect", "none that was tried reproduces it")
     if number := failure.requirement:
         name = "May violate" if failure.possible else "Violates"
         yield Line(name, f"{number}: {text_of(number)}")

@@ -20,7 +20,7 @@ PREDICTED = "PREDICTED"
 NOTHING_RUN = "nothing was run: the vector was handed over"
 """Why the run of a vector ended that a solver left elsewhere."""
 
-NOTHING_BACK = "an error ended it, and nothing came back"
+NOTHING_BACK = "an error ended it"
 """Why a run ended whose solver raised an error, or whose program failed."""
 
 OF_A_RUN = (

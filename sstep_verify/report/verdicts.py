@@ -264,9 +264,9 @@ def write_junit(results: Results, path: Path) -> Path:
     seldom, has no verdict. Then there is one test suite for each check, with the steps judged and made by
     the whole campaign as properties. Those of a test case are ratio, measured value, bound, counts, the
     replay command, the requirement that a FAIL violates, and for each term its
-    `detection_limit` and whether it was tested. The time of the campaign's test is that of the whole
-    campaign. The time in which a check judged the runs of all s of a case is measured once, and its test
-    cases share it equally.
+    `detection_limit` and whether it was tested. The time of the document and of the campaign's test
+    is that of the whole campaign. The time in which a check judged the runs of all s of a case is measured
+    once, and its test cases share it equally.
     """
     outcomes = {
         Status.FAIL: junitparser.Failure,
@@ -286,6 +286,8 @@ def write_junit(results: Results, path: Path) -> Path:
         )
         document.add_testsuite(suite)
     document.update_statistics()
+    # The campaign's own test has the whole time, and the others have parts of it.
+    document.time = results.summary.seconds or 0.0
     document.write(str(path), pretty=True)
     return path
 

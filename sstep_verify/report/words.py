@@ -19,7 +19,7 @@ from typing import cast
 from sstep_verify.errors import counted, visible
 from sstep_verify.meanings import meaning_of
 from sstep_verify.quantities import required_quantities
-from sstep_verify.report.plain import grouped
+from sstep_verify.report.plain import at_least, at_most, grouped
 from sstep_verify.report.results import TooFew
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import (
@@ -89,6 +89,10 @@ SHOWN = 3
 LARGEST = "metamorphic-exact"
 """Check that measures the largest difference, and whose place is that of the first."""
 
+AT_MOST, AT_LEAST = "at most ", "at least "
+LIMITED: dict[str, Callable[[float], str]] = {AT_MOST: at_most, AT_LEAST: at_least}
+"""How a number is written that is stated as a limit."""
+
 RESIDUAL = "bounds/step/residual"
 """Where the bound of a step is derived that is on its residual, not on its new value."""
 
@@ -119,7 +123,7 @@ WHY = {
     Why.ALTERED: "Not decided: the arithmetic was not that of IEEE 754 in round-to-nearest.",
     Why.UNKNOWN_CLAIM: "Not decided: the run reports a value whose name is unknown.",
     Why.FILLED_IN: "Nothing was compared: the solver states none of it.",
-    Why.WRONG_BY_ITSELF: "Not decided: faulty by itself.",
+    Why.WRONG_BY_ITSELF: "Not decided: a run is faulty by itself.",
     Why.ON_TRUST: "Not tested: what the run recorded was taken as given.",
     Why.OWN_DRAWS: "Nothing was compared: the run itself logged the draws that it is compared with.",
     Why.NEEDS_BALLS: "Not decided: the chosen oracle cannot certify it; use the ball oracle.",
@@ -200,7 +204,7 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.MOVED: lambda: "The final vector was moved into the box first.",
     NoteKind.OWN_WORD: lambda: "The solver counted its messages itself; nothing else observed them.",
     NoteKind.RELATIVE: lambda over, tolerance: (
-        f"Relative to the optimum it is at most {over:.2g}; the tolerance is {tolerance:g}."
+        f"Relative to the optimum it is at most {at_most(float(over), 2)}; the tolerance is {tolerance:g}."
         f"{larger_tolerance(over, tolerance)}"
     ),
     NoteKind.FILLED: lambda *names: (
@@ -347,7 +351,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         f"Only the last window is faulty, which has {steps:.0f} of {counted(int(s), 'step')}."
     ),
     HintKind.READING: lambda kind, near, *rest: (
-        f"The vector may be {reading(kind, near, *rest)}: so read, it is the optimum to {near:.1g}."
+        f"The vector may be {reading(kind, near, *rest)}: so read, it is the optimum to {at_most(near, 1)}."
     ),
     HintKind.CONVENTION: lambda name: f"The runs are correct with {name} under [conventions].",
     HintKind.DRAWS: lambda declared="": (
@@ -449,7 +453,7 @@ def first_line(verdict: Verdict) -> str:
         decisive = [term for term in hidden if term.name in required_quantities(verdict.s)] or hidden[:1]
         return f"The run could not have shown an error in: {not_tested(decisive)}."
     if see := next((one.detail for one in verdict.notes if one.kind is NoteKind.SEE), None):
-        return f"Not decided: faulty by itself, see {see[0]} of s = {int(see[1])}."
+        return f"Not decided: a run is faulty by itself, see {see[0]} of s = {int(see[1])}."
     if verdict.check == "message-count" and verdict.why is Why.NOT_RECORDED and verdict.place is not None:
         return f"Nothing was compared: {verdict.place.item} were not counted. {UNCOUNTED}"
     if verdict.why is not None:
@@ -477,14 +481,14 @@ def first_line(verdict: Verdict) -> str:
         return "No value is outside the box."
     if verdict.measured == verdict.bound == 0.0:
         return f"{where[:1].upper()}{where[1:]} agrees exactly." if where else "Agrees exactly."
-    off = _off(verdict)
+    most = AT_MOST * _is_upper_end(verdict)
+    if verdict.check == "optimum" and verdict.status is Status.FAIL:
+        most = AT_LEAST
+    off = _off(verdict, most)
     if verdict.place is not None and verdict.place.coordinate is None and verdict.units.startswith(NORM):
         off = f"{off} (in the {NORM})"
     if verdict.check == "optimum" and where and math.isinf(verdict.measured):
         return f"{where[:1].upper()}{where[1:]} is of a size that the optimum does not have."
-    most = "at most " * _is_upper_end(verdict)
-    if verdict.check == "optimum" and verdict.status is Status.FAIL:
-        most = "at least "
     if verdict.check == "optimum":
         return f"{where[:1].upper()}{where[1:]} is {most}{off}." if where else f"Measured {most}{off}."
     if verdict.check == LARGEST and _is_of_another_value(verdict):
@@ -521,13 +525,17 @@ def _is_upper_end(verdict: Verdict) -> bool:
     return verdict.status is Status.PASS and verdict.measured > 0.0 and not (by_judge or counted)
 
 
-def _off(verdict: Verdict) -> str:
-    """The measured and the allowed value at the place, with what is not proved of the latter."""
+def _off(verdict: Verdict, most: str = "") -> str:
+    """The measured and the allowed value at the place, with what is not proved of the latter.
+
+    A measured value that is stated as a limit, after `most`, is rounded to the side of that limit.
+    """
     said = " (estimated, not proved)" * (verdict.bound_origin == ESTIMATED)
     first = verdict.evidence.get(FIRST_STEP)
     if isinstance(first, dict):
         return f"{_size(first['measured'])}, allowed {_size(first['bound'])}"
-    return f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}{said}"
+    measured = LIMITED.get(most, "{:.3g}".format)(verdict.measured)
+    return f"{measured}, allowed {verdict.bound:.3g}{said}"
 
 
 def _verb(verdict: Verdict, step: object) -> str:
@@ -568,7 +576,7 @@ def _undecided(verdict: Verdict) -> Iterator[str]:
     if verdict.status is not Status.INCONCLUSIVE or not (where := place(verdict)):
         return
     if math.isfinite(verdict.measured):
-        yield f"{where[:1].upper()}{where[1:]} is off by at most {_off(verdict)}."
+        yield f"{where[:1].upper()}{where[1:]} is off by at most {_off(verdict, AT_MOST)}."
     else:
         yield f"Place: {where}."
 
@@ -706,7 +714,7 @@ def cause(defects: tuple[Defect, ...], *, in_part: bool = False) -> str:
     the only one, in the whole run, and nothing else is known to end there.
     """
     if not defects:
-        return "No known defect reproduces it."
+        return "No known defect that was tried reproduces it."
     shared = " Other defects may end there as well." if any(one.shared for one in defects) else ""
     if len(defects) == 1 and not (shared or in_part):
         of = "" if defects[0].part is None else f" of {_part(defects[0].part)}"

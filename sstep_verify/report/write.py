@@ -66,7 +66,7 @@ STOPPED = {130: (INTERRUPTED, "Stopped before its end; what had been judged by t
 BROKEN = ("ERROR", "The campaign did not end properly")
 _READING = (
     "The classical method (s = 1) is a line, the s-step runs are markers, one shape for each s, thinned "
-    "and staggered so that runs that coincide can be told apart; the CSV holds every point."
+    "and staggered so that runs that coincide can be distinguished; the CSV holds every point."
 )
 CAPTION = (
     "Each marker: error over its bound at a step, window or end that was compared exactly; of each s and "
@@ -85,13 +85,14 @@ EXPLANATIONS = {
     ),
     ERROR: (
         "Relative solution error over iterations",
-        "Distance of a from the exact solution, divided by the norm of the exact solution: a pure number. "
+        "Distance of alpha from the exact solution, divided by the norm of the exact solution: a pure "
+        "number. "
         f"One panel for each data set, kernel and lambda, one colour for each block size b. {_READING}",
     ),
     DRIFT: (
         "Drift against the exact trajectory",
-        "Distance of the computed a from the exact a of the same index stream, at the same iteration. "
-        "One panel for each problem, one colour and marker for each s.",
+        "Distance of the computed alpha from the exact one of the same index stream, at the same "
+        "iteration. One panel for each problem, one colour and marker for each s.",
     ),
 }
 

@@ -229,13 +229,14 @@ def test_a_row_counts_the_verdicts_of_its_check_on_its_problem(made):
     assert f"{3 * EXECUTED} / {3 * PLANNED}" in _text(of_wrong)
     # Beside two verdicts of step-replay and one of box there is one that passed.
     case = made.page.partition('<details id="case-wrong0"')[2].partition('<details id="case-')[0]
-    assert "1 other verdicts on this problem" in _text(case)
+    assert "1 other verdict on this problem" in _text(case)
 
 
 def test_junit_counts_each_verdict_once(made):
     junit = made.junit
     # The campaign is a test of its own, which errs.
     assert (junit.tests, junit.failures, junit.errors, junit.skipped) == (96, 9, 6 + 1, 19 + 14)
+    assert junit.time == (made.results.summary.seconds or 0.0)
     suites = {suite.name: suite for suite in junit}
     assert {name: suite.tests for name, suite in suites.items()} == {
         "campaign": 1, STEPS: 59, WINDOWS: 22, BOX: 13, ENDS: 1,

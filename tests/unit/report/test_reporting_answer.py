@@ -20,6 +20,7 @@ from sstep_verify.report.plain import count, promised
 from sstep_verify.report.ratios import PARTS, points, ratios
 from sstep_verify.report.results import MULTIPLES
 from sstep_verify.report.verdicts import CHECKS, failures
+from sstep_verify.report.words import RESIDUAL
 from sstep_verify.report.write import write_report
 from sstep_verify.specification import specification
 from sstep_verify.verdict import (
@@ -121,12 +122,15 @@ def test_a_problem_on_which_nothing_was_compared_is_not_looked_at():
     found = rows_of(judged([case("a"), large], [verdict("a"), *raised], {"a": [2]}, 1), Status.FAIL)
     small = case("a")
     parts = found["Not looked at"]
-    assert parts[0] == "1 of 2 problems: nothing of its runs was compared"
+    assert parts[0] == "1 of 2 problems: nothing but the contract of its runs was checked"
     assert f"larger data than {count(small.samples)} samples or {count(small.features)} features" in parts
     assert "several ranks (each run had one)" in parts
     assert "s above 2" in parts
     nothing = rows_of(judged([large], raised, {}, 1), Status.FAIL)["Not looked at"]
-    assert nothing == ("1 of 1 problem: nothing of its runs was compared",)
+    assert nothing == ("1 of 1 problem: nothing but the contract of its runs was checked",)
+    idle = [replace(one, executed=0, status=Status.VACUOUS) for one in raised]
+    (neither,) = rows_of(judged([large], idle, {}, 1), Status.VACUOUS)["Not looked at"]
+    assert neither == "1 of 1 problem: nothing of its runs was checked"
 
 
 def test_windows_that_nothing_observed_are_no_correct_s():
@@ -245,6 +249,9 @@ def test_a_card_has_place_values_error_defect_requirement_and_command(tmp_path):
     assert "has 3 of 8 steps" in found["Hint"]
     assert "correction-dropped" in found["Cause"]
     assert found["Factor"] == "1.000000001"
+    of_block = document([case("a", Status.FAIL)], [replace(wrong, bound_origin=RESIDUAL)], 1)
+    told = {line.name: line.text for line in lines(failures(of_block)[0])}
+    assert "residual 3e-10" in told["Largest ratio"]
     assert found["Violates"].startswith("S-3.5: ")
     html = html_of(made, tmp_path / "report")
     card = html[html.index('<article class="card">') : html.index("</article>")]

@@ -328,6 +328,17 @@ def test_the_words_are_those_of_the_golden_file():
     assert text() == GOLDEN.read_text("utf-8")
 
 
+def test_a_limit_in_a_reason_is_rounded_to_its_own_side():
+    """The nearest three digits of an upper end may be below it."""
+    at = Place(0, 6, 3)
+    upper = verdict("trajectory", PASS, 1.0001, 2.0, place=at)
+    assert "is off by at most 1.01, allowed 2" in upper.reason
+    lower = verdict("optimum", FAIL, 3.9399, 1.0, place=Place(0, 0, item="gap"))
+    assert "is at least 3.93, allowed 1" in lower.reason
+    over = verdict("optimum", PASS, place=at, notes=(Note(NoteKind.RELATIVE, (3.9365e-06, 1e-08)),))
+    assert "it is at most 4e-06" in over.reason
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_a_verdict_that_was_stored_has_the_same_words(name):
     stored = {
