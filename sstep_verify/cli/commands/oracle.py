@@ -77,8 +77,8 @@ def command(data, file, final, **given):
     last weight, is regularised like the others (polynomial: offset + 1; rbf: rejected, as nothing changes).
 
     With --verify FILE every statement of a certificate is
-    proved again, from the file and the data only, by code that shares nothing with the search; DATA is then
-    needed only if the certificate names no known data set.
+    proved again, from the file and the data only, by code that shares with the search only its ball
+    arithmetic; DATA is then needed only if the certificate names no known data set.
 
     With --final FILE a vector that somebody's solver left is judged: is it the optimum of this problem, and
     feasible? A report is written as by `check`, and the exit codes are those of `check`.

@@ -1,1 +1,1 @@
-"""Proofs of certificates from the data alone; shares no code with what made them."""
+"""Proofs of certificates from the data alone; shares only balls and problems with what made them."""

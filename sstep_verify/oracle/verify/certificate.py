@@ -1,9 +1,9 @@
-"""Proves a certificate anew from the file and the data alone; shares no code with the search.
+"""Proves a certificate anew from the file and the data alone, by code of its own.
 
-It uses the reference's kernels in balls and the description of the problem, nothing else. Every statement
-of a certificate is recomputed, with more bits than it was made with, and must come out true. A statement
-that is true but weaker than it need be is accepted; that a file is the one that was written is what its
-digest says.
+It uses the reference's kernels in balls and the description of the problem, nothing else: the search and
+this code share no more. Every statement of a certificate is recomputed, with more bits than it was made
+with, and must come out true. A statement that is true but weaker than it need be is accepted; that a file
+is the one that was written is what its digest says.
 """
 
 from __future__ import annotations
