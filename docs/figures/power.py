@@ -153,7 +153,7 @@ def sentences(found: Sequence[Method]) -> list[str]:
         f"{sum(int(row['certain']) for row in trials)} errors that were certain to be detected",
         "changed at {} times the error that reaches the bound (smallest {}, largest {})".format(*turned),
         f"In {len(both)} of {ours.faulty} cases",
-        f"({len(rare)} of {ours.faulty}) have no effect in most steps",
+        f"({len(rare)} of {ours.faulty}) do not have an effect in every step",
     ]
 
 
