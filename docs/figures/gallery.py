@@ -335,7 +335,7 @@ and K-RR draws blocks of {block} coordinates. The correct solvers pass on all of
 The defects are ordered by how well the duality gap hides them. The column "gaps apart" is the largest
 factor between the gaps of the faulty and the correct solver, after any pass. Gaps below
 {smallest:.0e} count as {smallest:.0e}. For the first {hidden} defects the gaps are never {most} times
-apart, so no test of the final answer helps. Single steps are wrong all the same.
+apart, so a test of the gap does not help. Single steps are wrong all the same.
 
 """
 
