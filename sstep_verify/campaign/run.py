@@ -157,7 +157,7 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         if message.outcome is not None and planned > 1:
             line, at_once = kind.told(message.outcome, plan)
             if line and (at_once or not told):
-                plan.say(line if told else f"{line} (the first of {planned})")
+                plan.say(line if told else f"{line} (the first of {len(wanted)})")
             told.append(line)
 
     told: list[str] = []

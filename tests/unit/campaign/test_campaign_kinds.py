@@ -93,6 +93,22 @@ def test_it_goes_on_after_an_interruption(plan, tmp_path):
     assert second.cases == run_campaign(plan).cases
 
 
+def test_the_first_of_a_resumed_run_is_counted_among_those_it_judges(plan, tmp_path, monkeypatch):
+    def after_one(done, _planned, _case):
+        if done == 1:
+            raise KeyboardInterrupt
+
+    partial = Partial(tmp_path / "out.partial")
+    run_campaign(replace(plan, partial=partial), after_one)
+    partial.close()
+    monkeypatch.setattr(worked_kind.NormKind, "told", lambda _self, one, _plan: (one.case.id, False))
+    said = []
+    partial = Partial(tmp_path / "out.partial", resume=True)
+    run_campaign(replace(plan, partial=partial, say=said.append))
+    partial.close()
+    assert [line for line in said if "first of" in line] == ["two.svm (the first of 3)"]
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_what_had_come_when_the_interrupt_fell_is_kept_and_reported_alike(
     plan, tmp_path, monkeypatch, before
