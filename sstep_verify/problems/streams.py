@@ -110,7 +110,11 @@ class IndexStream:
         """Raise unless seed and replacement go with a kind that programs draw."""
         if self.kind not in draws.GENERATORS:
             if self.replacement and self.kind not in ("file", "logged"):
-                raise InputError(f"index stream {self.kind!r} is drawn without replacement only")
+                others = ", ".join(("file", "logged", *draws.GENERATORS))
+                raise InputError(
+                    f"replacement = True: index stream {self.kind!r} is drawn without replacement only; "
+                    f"take one of {others}, or leave replacement out"
+                )
             return
         if not 0 <= self.seed < draws.SEEDS:
             raise InputError(
