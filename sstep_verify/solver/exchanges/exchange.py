@@ -251,7 +251,7 @@ def choose_exchange(
         )
         return "allreduce", samples * samples, f"linear kernel: {reason} {stored / samples:.3g} values"
     if kernel.linear and small < panel:
-        reason = f"{small} words a window instead of {panel}, whatever the number of samples"
+        reason = f"{small} words of products a window instead of {panel}, whatever the number of samples"
         return "gram", 0, f"linear kernel: {reason}"
     if samples * samples <= memory and iterations * block > samples:
         draws = iterations * block
