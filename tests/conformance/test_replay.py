@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from textwrap import indent
 
 import pytest
 from command import command
@@ -38,7 +39,7 @@ def test_the_replay_says_again_what_the_run_said(report, monkeypatch):
         code, output, errors = command(*verdict["replay"].split()[1:])
         assert (code, errors) == (1, "")
         assert output.startswith(f"FAIL {verdict['check']} on {CASE}, s = {verdict['s']}, b = 1\n")
-        assert verdict["reason"] in output
+        assert indent(verdict["reason"], "  ") in output
         assert f"ratio {verdict['ratio']:.6g} = measured {verdict['measured']:.6g}" in output
         for term in verdict["terms"]:
             seen = "tested" if term["seen"] else "not tested"

@@ -213,7 +213,7 @@ def _judge_again(kept, as_json: bool) -> None:
         )
         for line in terms(verdict.as_dict()):
             click.echo(line)
-        click.echo(f"  {verdict.reason}")
+        click.echo(textwrap.indent(verdict.reason, "  "))
     agreement = "agrees in every number"
     if rejudged.disagreements:
         agreement = "DISAGREES"
