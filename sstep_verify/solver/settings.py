@@ -228,7 +228,7 @@ class Settings(Options):
     force: bool = False
     exchanges: tuple[str, ...] = ()
     exchange_reason: str = "asked for"
-    block_reason: str = "as given, or the default"
+    block_reason: str = "asked for"
     s_reason: str = "asked for"
 
     KNOWN: ClassVar = {

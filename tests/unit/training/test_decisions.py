@@ -249,3 +249,14 @@ def test_a_run_goes_on_with_the_s_that_it_had():
         assert identity_of(decide(request_of(), 100, ranks, kept), ranks) == kept
     tuned = identity_of(decide(request_of(s="auto"), 100, 2), 1)
     assert decide(request_of(s="auto"), 100, 1, tuned).tuned
+
+
+def test_a_block_of_one_is_not_said_to_be_asked_for():
+    """It is the default; a chosen one has the reason of the choice."""
+
+    def settings_of(block):
+        return Settings(data="data", out="out", kernel=LinearKernel(), loss=Ridge(1.0), block=block)
+
+    reasons = {block: decide(settings_of(block), 100, 1).block_reason for block in (1, 4, "auto")}
+    assert "default" in reasons[1]
+    assert len({*reasons.values()}) == 3
