@@ -16,7 +16,7 @@ from sstep_verify.errors import counted
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.expected import EXPECTED, Expected
-from sstep_verify.report.plain import count, grouped, promised
+from sstep_verify.report.plain import count, grouped, promised, rounded_up
 from sstep_verify.report.results import MULTIPLES, TOO_FEW, Results, TooFew
 from sstep_verify.report.verdicts import failures
 from sstep_verify.report.words import lacking_together, s_in_words, s_on
@@ -230,18 +230,25 @@ def _shown(results: Results) -> Row:
             if term["name"] == KERNEL:
                 key, limit = (one["case"], one["s"]), term["detection_limit"]
                 best[key] = min(best.get(key, math.inf), math.inf if limit is None else limit)
-    if not (found := sorted(best.values())):
-        return Row("Would have shown", ())
-    median, worst = promised(found[len(found) // 2]), promised(found[-1])
-    return Row(
-        "Would have shown",
-        (
-            f"a relative error of {median} in the kernel correction (median of {count(len(found))} runs)",
-            "in one run no error for certain"
-            if worst == "none"
-            else f"{worst} in the run that shows least",
-        ),
-    )
+    return Row("Would have shown", tuple(_limits(sorted(best.values()))))
+
+
+def _limits(found: Sequence[float]) -> Iterable[str]:
+    """What would have shown in runs with these limits of the kernel correction, which ascend."""
+    error = "a relative error of {} in the kernel correction"
+    limited = [limit for limit in found if rounded_up(limit) is not None]
+    number, several, none = len(found), len(found) > 1, len(found) - len(limited)
+    if not several and limited:
+        yield f"{error.format(promised(found[0]))} (one run)"
+    elif number // 2 < len(limited):
+        yield f"{error.format(promised(found[number // 2]))} (median of {count(number)} runs)"
+    elif limited:
+        yield f"{error.format(promised(limited[-1]))} in {len(limited)} of {count(number)} runs"
+    if none:
+        what = "no error" if limited else "no error in the kernel correction"
+        yield f"in {counted(none, 'run')} {what} for certain"
+    elif several:
+        yield f"{promised(found[-1])} in the run that shows least"
 
 
 def unseen(results: Results) -> Iterable[str]:

@@ -151,17 +151,44 @@ def test_a_solver_of_which_no_windows_were_observed_is_neither_correct_at_an_s_n
     assert none.headline.startswith("Nothing shows ")
 
 
-def test_the_errors_that_would_have_shown_are_rounded_up_and_never_better_than_a_run():
-    def of(limit, s):
-        term = Sensitivity(KERNEL, Status.PASS, limit, 12, 12, 12)
-        return verdict("a", s=s, terms=(term,))
+def would_have_shown(*limits):
+    """The row of runs with these limits of detection, one a run."""
+    told = [
+        verdict("a", s=2 + number, terms=(Sensitivity(KERNEL, Status.PASS, limit, 12, 12, 12),))
+        for number, limit in enumerate(limits)
+    ]
+    values = [one.s for one in told]
+    return rows_of(judged([case("a", s=tuple(values))], told, {"a": values})).get("Would have shown", ())
 
-    told = [of(1.01e-14, 2), of(3e-12, 4), of(2e-14, 8)]
-    found = rows_of(judged([case("a", s=(2, 4, 8))], told, {"a": [2, 4, 8]}))["Would have shown"]
+
+def test_the_errors_that_would_have_shown_are_rounded_up_and_never_better_than_a_run():
+    found = would_have_shown(1.01e-14, 3e-12, 2e-14)
     assert f" {promised(2e-14)} " in found[0]
     assert found[1].startswith(f"{promised(3e-12)} ")
-    found = rows_of(judged([case("a", s=(2, 4))], [*told[:1], of(math.inf, 4)], {"a": [2, 4]}))
-    assert "no error for certain" in found["Would have shown"][1]
+
+
+ERROR = "a relative error of {} in the kernel correction"
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        pytest.param([2e-14], [ERROR + " (one run)"], id="one run"),
+        pytest.param([math.inf], ["in 1 run no error in the kernel correction for certain"], id="one, none"),
+        pytest.param(
+            [2e-14, 1e-14, math.inf], [ERROR + " (median of 3 runs)", "in 1 run no error for certain"],
+            id="a median",
+        ),
+        pytest.param(
+            [2e-14, math.inf], [ERROR + " in 1 of 2 runs", "in 1 run no error for certain"], id="no median"
+        ),
+        pytest.param(
+            [math.inf, math.inf], ["in 2 runs no error in the kernel correction for certain"], id="none"
+        ),
+    ],
+)  # fmt: skip
+def test_limits_of_one_run_and_runs_without_any_are_said_as_such(limits, said):
+    assert would_have_shown(*limits) == tuple(line.format(promised(2e-14)) for line in said)
 
 
 @pytest.mark.parametrize("outcome", ["FAIL", "INCONCLUSIVE", "ERROR", "INTERRUPTED"])
