@@ -1,5 +1,41 @@
-"""``python -m sstep_verify`` is the command ``sstep-verify``."""
+"""The command ``sstep-verify``, also as ``python -m sstep_verify``, which ends quietly if interrupted."""
 
-from sstep_verify.cli.main import main
+from __future__ import annotations
 
-main()
+import os
+import signal
+from typing import NoReturn
+
+INTERRUPTED = 130
+"""Exit code of a command that was interrupted (128 + SIGINT)."""
+
+
+def end_at_once(*_: object) -> NoReturn:
+    """Say that the command was interrupted, and end; nothing has begun that would have to be cleared.
+
+    Modules are being imported: an exception would leave some of them half-way, and show its traceback.
+    """
+    try:
+        os.write(2, b"interrupted\n")
+    finally:
+        os._exit(INTERRUPTED)
+
+
+def main() -> None:
+    """Run the command line (`sstep_verify.cli.main`), which has its own end for an interrupt."""
+    # A shell lets a command in its background ignore interrupts: that stays.
+    handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if handled:
+        signal.signal(signal.SIGINT, end_at_once)
+    from sstep_verify.cli.main import main as command
+
+    try:
+        if handled:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        command()
+    except KeyboardInterrupt:  # Just before the command has begun, or once it has ended.
+        end_at_once()
+
+
+if __name__ == "__main__":
+    main()

@@ -119,8 +119,9 @@ def _refuse(code: int, show: Callable[[], None]) -> NoReturn:
     sys.exit(code)
 
 
-def _say_aborted() -> None:
-    click.echo("aborted", err=True)
+def _interrupted(cause: BaseException | None) -> NoReturn:
+    """End after an interrupt; whoever says more of it has said so."""
+    _refuse(130, lambda: None if cause and cause.args else click.echo("interrupted", err=True))
 
 
 OUTPUT, ERRORS = "standard output", "standard error"
@@ -267,9 +268,9 @@ def main() -> None:
     except click.Abort as aborted:
         if isinstance(aborted.__cause__, EOFError):  # Of a file: nothing here waits for input.
             _end(aborted.__cause__)
-        _refuse(130, _say_aborted)
-    except KeyboardInterrupt:  # Before click has begun, or after it has ended.
-        _refuse(130, _say_aborted)
+        _interrupted(aborted.__cause__)
+    except KeyboardInterrupt as interrupt:  # Before click has begun, or after it has ended.
+        _interrupted(interrupt)
     except click.ClickException as refusal:
         _refuse(2, _successor(refusal).show)
     except (UnreadError, BrokenPipeError):

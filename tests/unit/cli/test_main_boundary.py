@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import tomllib
 import zipfile
+from pathlib import Path
 
 import click
 import pytest
@@ -45,8 +47,8 @@ def ended(monkeypatch, capsys, error: BaseException) -> tuple[int, str]:
         (tomllib.TOMLDecodeError("Invalid\nvalue"), 2, "Invalid value"),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "invalid start byte"),
         (zipfile.BadZipFile("File is not a zip file"), 2, "File is not a zip file"),
-        (click.Abort(), 130, "aborted"),
-        (KeyboardInterrupt(), 130, "aborted"),
+        (click.Abort(), 130, "interrupted"),
+        (KeyboardInterrupt(), 130, "interrupted"),
     ],
 )  # fmt: skip
 def test_one_line_and_the_way_out(monkeypatch, capsys, error, code, words):
@@ -80,6 +82,60 @@ def test_the_end_of_a_file_is_no_interrupt(monkeypatch, capsys):
         boundary.main()
     assert caught.value.code == 2
     assert "Ran out of input" in capsys.readouterr().err
+
+
+def test_an_interrupt_of_which_more_was_said_is_told_once(monkeypatch, capsys):
+    """Training says from which iteration it can go on (`cli.work.Progress`)."""
+    assert ended(monkeypatch, capsys, KeyboardInterrupt("interrupted: --resume goes on")) == (130, "")
+
+
+ROOT = Path(__file__).parents[3]
+
+BY_SCRIPT = "from importlib.metadata import EntryPoint; EntryPoint('sstep-verify', {!r}, 'console_scripts').load()()"
+"""What the script of an installed command does."""
+
+WAYS = {
+    "module": "import runpy; runpy.run_module('sstep_verify', run_name='__main__', alter_sys=True)",
+    "script": BY_SCRIPT.format(
+        tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]["sstep-verify"]
+    ),
+}
+
+INTERRUPTED = """
+import importlib.abc, os, signal, sys
+sys.argv = ["sstep-verify", "solve", "nothing", "--task", "svm-l1", "--out", "r.npz"]
+signal.signal(signal.SIGINT, {before})
+
+class Interrupting(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+{way}
+"""
+"""A command that is interrupted while it imports a module for the first time."""
+
+
+def interrupted_at(module, way, tmp_path, before="signal.default_int_handler"):
+    text = INTERRUPTED.format(module=module, way=WAYS[way], before=before)
+    return subprocess.run(
+        [sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "module", ["sstep_verify.cli.main", "click", "sstep_verify.ranks.environment", "numpy"]
+)
+def test_an_interrupt_while_modules_are_imported_is_one_line(module, way, tmp_path):
+    found = interrupted_at(module, way, tmp_path)
+    assert (found.returncode, found.stdout, found.stderr.strip()) == (130, "", "interrupted")
+
+
+def test_a_command_that_ignores_interrupts_ignores_them_from_the_start(tmp_path):
+    found = interrupted_at("click", "module", tmp_path, before="signal.SIG_IGN")
+    assert (found.returncode, "interrupted" in found.stderr) == (2, False)
 
 
 def test_a_reader_that_has_enough_ends_the_program_in_silence(monkeypatch, tmp_path):
