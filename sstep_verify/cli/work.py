@@ -1,4 +1,4 @@
-"""A command at work: the bar that it shows, the signals that end it, and all ranks of its job as one.
+"""A command at work: its BLAS, the bar that it shows, the signals that end it, all ranks of its job as one.
 
 On ranks there is one message and one exit code, and no rank is left waiting.
 """
@@ -6,6 +6,7 @@ On ranks there is one message and one exit code, and no rank is left waiting.
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -19,10 +20,30 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from sstep_verify.errors import InputError, MissingExtraError, UnwritableError
+from sstep_verify.provenance import THREAD_VARIABLES
 
 if TYPE_CHECKING:
     from sstep_verify.ranks.watchdog import Unwatched, Watchdog
     from sstep_verify.solver.communicator import Communicator
+
+OPENBLAS = "OPENBLAS_NUM_THREADS"
+"""Variable that OpenBLAS reads once, when it is loaded."""
+
+
+def load_with_one_thread() -> None:
+    """Import NumPy and SciPy such that no OpenBLAS starts threads, unless a variable asks for some.
+
+    To start a thread for each core that is then not used takes a good part of a short run. Afterwards the
+    environment is as before, so that no process that is started from here inherits the variable.
+    """
+    if any(name in os.environ for name in THREAD_VARIABLES):
+        return
+    os.environ[OPENBLAS] = "1"
+    try:
+        import scipy.linalg  # noqa: F401  - loads SciPy's BLAS, and NumPy with its own
+    finally:
+        del os.environ[OPENBLAS]
+
 
 SILENCE = 30.0
 """Seconds between two lines."""

@@ -128,8 +128,9 @@ def command(**given):
     data, or ask for a larger one; 4 an error, loss or hang of a rank, which is named (a killed rank ends
     the job with the launcher's code for it); 130 interrupted.
     """
-    from sstep_verify.cli.work import on_ranks
+    from sstep_verify.cli.work import load_with_one_thread, on_ranks
 
+    load_with_one_thread()
     for name in ("hang_limit", "checkpoint_seconds"):
         if math.isnan(given[name]):
             hint = f"--{name.replace('_', '-')}"
