@@ -152,6 +152,24 @@ def test_a_launcher_that_finds_no_program_ends_the_check_as_input_that_cannot_be
     assert not (here / "sstep-verify-out" / "mpiexec-smoke").exists()
 
 
+NO_COMPILER = (
+    "the compiler wrapper 'nosuchcc' is needed, which is no executable file and no name of one on PATH"
+)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "told"), [("nosuchcc", NO_COMPILER), ("cat", "pmpi_count.c -lm failed with code 1")]
+)
+def test_a_witness_that_cannot_be_made_is_refused_before_anything_runs(here, compiler, told):
+    code, out, err = command(
+        "check", "--exec", "touch ran {dir}", "--set", f"witness={compiler}", "--profile", "smoke"
+    )
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: program 'touch': its witness = '{compiler}': ")
+    assert told in err
+    assert list(here.iterdir()) == []
+
+
 @pytest.mark.parametrize("targets", [("0", "1"), ("2", "1")])
 @pytest.mark.parametrize("task", ["svm-l1", "krr"])
 def test_what_labels_of_a_file_are_taken_for_is_said(here, targets, task):

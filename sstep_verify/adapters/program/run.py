@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ import numpy as np
 from sstep_verify.adapters.program.patience import Patience, processes
 from sstep_verify.adapters.program.said import LONGEST_LINE, Refusal, last_lines, refusal, shortened
 from sstep_verify.adapters.program.tables import WAYS, Program
+from sstep_verify.adapters.program.witness import witness_variables
 from sstep_verify.errors import MACHINE, InputError, ProgramError, RefusedError
 from sstep_verify.protocol import RunRequest, Solver
 from sstep_verify.ranks import SlowError
@@ -291,8 +293,8 @@ def _children(but: Container[int] = ()) -> dict[int, tuple[str, int]]:
 def set_up(program: Program) -> None:
     """Run a program's set-up command, if it has one; the program is there afterwards.
 
-    InputError if the command fails, with its last words, or if there is no program to start, of which
-    nothing could be said.
+    InputError if the command fails, with its last words, or if there is no program to start, or no witness
+    to be made for it, so that nothing could be said of it.
     """
     where, word = f"program {program.name!r}: its", program.command[0]
     if program.setup and (ended := execute(program.setup, SETUP_LIMIT)).reason:
@@ -307,6 +309,11 @@ def set_up(program: Program) -> None:
             f"{where} command names the script {script!r}, which does not exist here; give its path, or "
             "what makes it (setup)"
         )
+    if program.witness:
+        try:
+            witness_variables(program.witness, program.fault_injection, Path())
+        except RefusedError as error:
+            raise InputError(f"{where} {error}") from error
 
 
 def _lacking_script(command: Sequence[str]) -> str:
