@@ -200,6 +200,21 @@ def test_a_hang_names_the_last_collective_of_every_rank(tmp_path):
         witnessed(program, 2, str(launcher()), "-n", "2", time_limit=1.5)
 
 
+CRASHES = HANGS.replace("#include <unistd.h>", "#include <unistd.h>\n#include <signal.h>").replace(
+    "sleep(60)", "raise(SIGSEGV)"
+)
+
+
+@pytest.mark.nightly
+def test_a_crash_is_told_with_the_last_collective_of_every_rank(tmp_path):
+    """The launcher of MPICH names a process, and no rank."""
+    source, program = tmp_path / "crashes.c", tmp_path / "crashes"
+    source.write_text(CRASHES)
+    assert call(wrapper(), "-o", program, source).returncode == 0
+    with pytest.raises(ProgramError, match=r"rank 1 had left MPI_Allreduce \(collective 1\)"):
+        witnessed(program, 2, str(launcher()), "-n", "2")
+
+
 def on_ranks(solvers, ranks: int, fault_injection: str) -> Trajectory:
     return witnessed(
         solvers["right"],

@@ -27,7 +27,14 @@ from typing import IO, Any
 import numpy as np
 
 from sstep_verify.adapters.program.patience import Patience, processes
-from sstep_verify.adapters.program.said import LONGEST_LINE, Refusal, last_lines, refusal, shortened
+from sstep_verify.adapters.program.said import (
+    LONGEST_LINE,
+    Refusal,
+    last_lines,
+    may_name_rank,
+    refusal,
+    shortened,
+)
 from sstep_verify.adapters.program.tables import WAYS, Program
 from sstep_verify.adapters.program.witness import witness_variables
 from sstep_verify.errors import MACHINE, InputError, ProgramError, RefusedError
@@ -104,6 +111,11 @@ class Ended:
         if not lines:
             return "; it said nothing"
         return f"; its last words: {shortened(lines if framed else lines[-1:])}"
+
+    @property
+    def names_no_rank(self) -> bool:
+        """Whether no rank is named in the ends of what it wrote, so that nobody says which one ended it."""
+        return not any(map(may_name_rank, (self.output, self.errors)))
 
     @property
     def not_launched(self) -> Refusal | None:

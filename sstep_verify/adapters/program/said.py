@@ -32,6 +32,9 @@ FILLER = re.compile(r"This typically refers to a problem with your application|P
 RANKED = re.compile(r"\bRANK \d+|\brank \d+ with PID")
 """Where a launcher names the rank that ended."""
 
+NAMED = re.compile(r"(?i)\b(?:rank|process|task|node|proc|pe)s?\b\W{0,3}\d|\[\d+\]")
+"""Where a text may name a rank, in words of MPI libraries, launchers and programs."""
+
 OF_COMMAND = (
     # Open MPI.
     "has detected an attempt to run as root",
@@ -91,6 +94,11 @@ def last_lines(text: str) -> tuple[list[str], bool]:
     if not any(map(RANKED.search, message)):
         message = [*[line.strip("= ") for line in lines if RANKED.search(line)][:1], *message]
     return [*above[-1:], *message][:LAST_LINES], True
+
+
+def may_name_rank(text: str) -> bool:
+    """Whether a text may name a rank; one of which this is False names none."""
+    return NAMED.search(text) is not None
 
 
 def shortened(lines: Sequence[str]) -> str:

@@ -294,6 +294,16 @@ class ProgramSolver:
             if told.of_command:
                 raise CommandError(f"{where}{said}correct the command")
             raise NotMadeError(f"{said}change the command, or what it needs")
-        witnessed = ended.timed_out and self._program.witness
-        places = f"; {read_places(folder, self._ranks)}" if witnessed else ""
-        raise ProgramError(ended.reason + places + ended.last_words)
+        raise ProgramError(ended.reason + self._places(ended, folder) + ended.last_words)
+
+    def _places(self, ended: Ended, folder: Path) -> str:
+        """Where the ranks of a run that failed were, as far as that is known; who failed is not guessed."""
+        several = self._ranks > 1
+        if self._program.witness and (several or ended.timed_out):
+            return f"; {read_places(folder, self._ranks)}"
+        if several and not ended.timed_out and ended.names_no_rank:
+            return (
+                f"; the end of its output names none of its {self._ranks} ranks: witness = 'mpicc' shows "
+                "the last collective of each"
+            )
+        return ""

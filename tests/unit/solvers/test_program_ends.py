@@ -281,6 +281,50 @@ def test_what_a_launcher_says_is_told_and_no_rule_is(text, words):
     assert all(any(map(str.isalnum, line)) for line in ended.said)
 
 
+ABORTED = (
+    "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 7) - process 1\n"
+)
+UNNAMED = "the end of its output names none of its 3 ranks: witness = 'mpicc' shows"
+PLACES = (
+    "rank 0 was in MPI_Allreduce (collective 2); rank 1 had left MPI_Allreduce (collective 1); "
+    "rank 2 had not left MPI_Init"
+)
+
+
+def failed(text: str, ranks: int, witness: str, tmp_path: Path, monkeypatch) -> str:
+    """What is said of a program on some ranks of which a launcher says a text."""
+    monkeypatch.setattr("sstep_verify.adapters.program.solver.witness_variables", lambda *_: {})
+    (tmp_path / "said").write_text(text)
+    code = (
+        "import sys; folder, said = sys.argv[1:]\n"
+        "open(folder + '/place-0.txt', 'w').write('2 in MPI_Allreduce')\n"
+        "open(folder + '/place-1.txt', 'w').write('1 after MPI_Allreduce')\n"
+        "sys.exit(open(said).read())"
+    )
+    words = (sys.executable, "-S", "-c", code, "{dir}", str(tmp_path / "said"))
+    with pytest.raises(ProgramError) as raised:
+        ProgramSolver(ProgramFile(Program("p", words, witness=witness)), ranks).run(request())
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks", "witness", "told"),
+    [
+        pytest.param(MPICH, 3, "", UNNAMED, id="nobody knows"),
+        pytest.param("", 3, "", UNNAMED, id="nothing said"),
+        pytest.param(MPICH, 3, "mpicc", PLACES, id="the witness knows"),
+        pytest.param(HYDRA_OF_INTEL, 3, "", "RANK 1 PID 4242", id="the launcher knows"),
+        pytest.param(ABORTED, 3, "", "(rank 1 in comm 0)", id="the library knows"),
+        pytest.param(MPICH, 1, "", "Segmentation fault", id="one rank"),
+    ],
+)
+def test_of_ranks_that_end_a_run_is_said_what_is_known(text, ranks, witness, told, tmp_path, monkeypatch):
+    found = failed(text, ranks, witness, tmp_path, monkeypatch)
+    assert told in found
+    assert (UNNAMED in found) == (told == UNNAMED)
+    assert (PLACES in found) == (told == PLACES)
+
+
 @pytest.mark.skipif(not os.path.exists("/usr/bin/mpirun.openmpi"), reason="no Open MPI of the system")
 @pytest.mark.parametrize(
     ("program", "words"), [("./no-such-program", "no-such-program"), ("/bin/false", "non-zero")]
