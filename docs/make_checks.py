@@ -11,7 +11,7 @@ from pathlib import Path
 from generated import line, write_or_compare
 
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.specification import specification
+from sstep_verify.specification import Sentence, specification
 
 PAGE = Path(__file__).with_name("checks.md")
 
@@ -62,8 +62,14 @@ def _requirements() -> str:
     head = "| check | requirements of the [specification](spec.md) |\n|---|---|\n"
     decided = {name: [one for one in specification().sentences if name in one.checks] for name in CHECKS}
     return head + "".join(
-        f"{line(f'`{name}`', _ranges([one.number for one in found]))}\n" for name, found in decided.items()
+        f"{line(f'`{name}`', _ranges([one.number for one in found]) + _limits(found))}\n"
+        for name, found in decided.items()
     )
+
+
+def _limits(found: list[Sentence]) -> str:
+    """Where only those are decided that are not always."""
+    return "".join(f"; {one.number}{one.limit}" for one in found if one.where)
 
 
 def _ranges(numbers: list[str]) -> str:

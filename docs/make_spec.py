@@ -76,8 +76,12 @@ def page() -> str:
 def _row(sentence: Sentence) -> str:
     errata = ", ".join(map(str, sentence.errata))
     level = f"L{sentence.level}" if sentence.checks else ""
-    cells = sentence.number, sentence.text, _names(sentence.checks) or f"none: {sentence.undecided}"
+    cells = sentence.number, sentence.text, _decided(sentence)
     return line(*cells, level, errata)
+
+
+def _decided(sentence: Sentence) -> str:
+    return _names(sentence.checks) + sentence.limit or f"none: {sentence.undecided}"
 
 
 def _broken(sentence: Sentence) -> str:

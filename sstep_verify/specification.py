@@ -34,8 +34,9 @@ class Sentence:
     Its `number` is such as ``S-2.3``, the third sentence of the second group; a published one keeps its
     meaning. `checks` are ids of those that decide it, the sharpest first, and `claimed_by` those whose own
     claim it is, so that their FAIL breaks it where no mistake is named; where none decides it, `undecided`
-    says why. `level` is the lowest `Declaration.level` of a solver from which the first check decides it,
-    `errata` are numbers in ``reference/ERRATA.md``, where the paper as printed differs. It prescribes
+    says why. `where` says where they decide it, if that is not everywhere. `level` is the lowest
+    `Declaration.level` of a solver from which the first check decides it, `errata` are numbers in
+    ``reference/ERRATA.md``, where the paper as printed differs. It prescribes
     `quantities` of a step (`sstep_verify.quantities`); `items` are parts of a check that look at it alone,
     such as an item of the check contract, and `mistakes` by name break it, beside a quantity left out.
     """
@@ -51,12 +52,18 @@ class Sentence:
     items: tuple[str, ...] = ()
     mistakes: tuple[str, ...] = ()
     undecided: str = ""
+    where: str = ""
 
     @property
     def signs(self) -> tuple[str, ...]:
         """All names by which a check may find it broken."""
         missing = (name + LEFT_OUT for name in self.quantities)
         return (*self.quantities, *missing, *self.items, *self.mistakes)
+
+    @property
+    def limit(self) -> str:
+        """Where its checks decide it, in brackets after a blank; empty if that is everywhere."""
+        return self.where and f" ({self.where})"
 
     @property
     def words(self) -> str:

@@ -47,6 +47,16 @@ def test_every_check_is_explained():
         assert found.derivations or "\nBound\n  0:" in output
 
 
+def test_a_requirement_that_a_check_decides_only_somewhere_is_listed_so():
+    _, output, _ = command("explain", "message-count")
+    _, words = " ".join(output.split()).split(" S-6.2: ")
+    assert words.endswith(
+        " counts once. (not of communication scheme per-window, which implies no number of words)"
+    )
+    _, output, _ = command("explain", "message-count", "--json")
+    assert "scheme per-window" in json.loads(output)["sentences"]["S-6.2"]
+
+
 @pytest.mark.parametrize(
     ("check", "bounds"),
     [

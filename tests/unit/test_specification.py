@@ -55,6 +55,7 @@ def test_a_sentence_is_one_and_is_decided_or_says_why_not(sentence):
     assert re.fullmatch(r"\S[^\n]{20,130}\.", sentence.text)
     assert set(sentence.checks) <= set(CHECKS)
     assert bool(sentence.checks) != bool(sentence.undecided)
+    assert sentence.checks or not sentence.where
     assert set(sentence.claimed_by) <= set(sentence.checks)
     assert set(sentence.tasks) <= set(TASKS)
     assert sentence.level in (0, 1, 2, 3)

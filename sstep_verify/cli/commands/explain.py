@@ -128,10 +128,10 @@ def _explanation(declared: Check) -> dict[str, object]:
 
 
 def _sentences(declared: Check) -> dict[str, str]:
-    """The sentences of the specification that a check decides, by number."""
+    """The sentences of the specification that a check decides, by number, and where it does so only."""
     from sstep_verify.specification import decided_by
 
-    return {sentence.number: sentence.text for sentence in decided_by(declared.id)}
+    return {sentence.number: sentence.text + sentence.limit for sentence in decided_by(declared.id)}
 
 
 def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
