@@ -41,6 +41,7 @@ MENU = {
         "api",
         "run-folder",
         "program-file",
+        "described-programs",
         "campaign-file",
         "solve",
         "vectors",
