@@ -214,7 +214,7 @@ def _right_on_fewer_ranks(named: Sequence[str], cases: Sequence[Case], verdicts:
     ]
     if not fewer:
         return ""
-    return f" ({len(fewer)} of these correct on fewer ranks: what ranks share out or sum is at fault)"
+    return f" ({len(fewer)} of these correct on fewer ranks: what ranks distribute or sum is at fault)"
 
 
 def _apart(name: str) -> tuple[str, int]:
