@@ -272,14 +272,15 @@ def finish(
 
 def _wider(verdicts) -> list[str]:
     """What is said of final vectors that miss the optimum by little: what they reach, and the way out."""
-    from sstep_verify.report.words import NOTES, larger_tolerance
+    from sstep_verify.report.words import larger_tolerance, relative_of
     from sstep_verify.verdict import NoteKind
 
-    failed = (one for one in verdicts if one["status"] == "FAIL")
-    notes = (note for one in failed for note in one.get("notes", ()) if note["kind"] == NoteKind.RELATIVE)
-    return [
-        NOTES[NoteKind.RELATIVE](*note["detail"]) for note in notes if larger_tolerance(*note["detail"])
-    ]
+    said = []
+    for notes in (one.get("notes", ()) for one in verdicts if one["status"] == "FAIL"):
+        moved = any(note["kind"] == NoteKind.MOVED for note in notes)
+        near = [note["detail"] for note in notes if note["kind"] == NoteKind.RELATIVE]
+        said += [relative_of(*one, moved=moved) for one in near if larger_tolerance(*one)]
+    return said
 
 
 def _tell_errors(results) -> None:

@@ -192,6 +192,16 @@ def larger_tolerance(over: float, tolerance: float) -> str:
     return f" If the solver stops at a relative {wider:g}, state --tolerance {wider:g}."
 
 
+def relative_of(over: float, tolerance: float, *, moved: bool = False) -> str:
+    """How near a final vector is to the optimum, and the way out, also for one that was `moved`."""
+    way_out = larger_tolerance(over, tolerance)
+    box = " Then the vector may leave its box by that times C." * (moved and bool(way_out))
+    near = (
+        f"Relative to the optimum it is at most {at_most(float(over), 2)}; the tolerance is {tolerance:g}."
+    )
+    return f"{near}{way_out}{box}"
+
+
 NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.ALTERED: lambda *left: f"The run left its process in another arithmetic: {', '.join(left)}.",
     NoteKind.ROUNDED: lambda largest, count, of: (
@@ -203,10 +213,7 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.PRINTED: lambda known, of: f"Only {known:.0f} of {of:.0f} entries were printed.",
     NoteKind.MOVED: lambda: "The final vector was moved into the box first.",
     NoteKind.OWN_WORD: lambda: "The solver counted its messages itself; nothing else observed them.",
-    NoteKind.RELATIVE: lambda over, tolerance: (
-        f"Relative to the optimum it is at most {at_most(float(over), 2)}; the tolerance is {tolerance:g}."
-        f"{larger_tolerance(over, tolerance)}"
-    ),
+    NoteKind.RELATIVE: relative_of,
     NoteKind.FILLED: lambda *names: (
         f"Taken from the request, not stated by the solver: {', '.join(map(_of_request, names))}."
     ),
@@ -405,7 +412,7 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
         _further(verdict.defects[SHOWN:]),
         _largest(verdict),
         *map(_left, verdict.raised[:1]),
-        *map(_note, verdict.notes),
+        *(_note(note, verdict.notes) for note in verdict.notes),
         *map(_hint, verdict.hints),
     ]
     if evidence := [*filter(None, evidence)]:
@@ -801,7 +808,11 @@ def _of_request(item: str | float) -> str:
     return str(item).replace("first a", "first alpha")
 
 
-def _note(note: Note) -> str:
+def _note(note: Note, notes: Iterable[Note]) -> str:
+    """What a note says among all of its verdict."""
+    if note.kind is NoteKind.RELATIVE:
+        over, tolerance = map(float, note.detail)
+        return relative_of(over, tolerance, moved=any(one.kind is NoteKind.MOVED for one in notes))
     return NOTES[note.kind](*note.detail)
 
 

@@ -339,6 +339,18 @@ def test_a_limit_in_a_reason_is_rounded_to_its_own_side():
     assert "it is at most 4e-06" in over.reason
 
 
+def test_the_way_out_of_a_vector_outside_its_box_names_what_the_box_allows():
+    """A larger tolerance is no way out by itself where the vector is far outside."""
+    relative, moved = Note(NoteKind.RELATIVE, (5.7e-4, 1e-08)), Note(NoteKind.MOVED)
+    far = Note(NoteKind.RELATIVE, (0.5, 1e-08))
+    said = [
+        verdict("optimum", FAIL, notes=notes).reason
+        for notes in ((relative,), (relative, moved), (far, moved))
+    ]
+    assert ["--tolerance 0.001" in one for one in said] == [True, True, False]
+    assert ["times C" in one for one in said] == [False, True, False]
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_a_verdict_that_was_stored_has_the_same_words(name):
     stored = {
