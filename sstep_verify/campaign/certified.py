@@ -151,7 +151,7 @@ def execute_unit(unit: OptimumUnit, directory: str | None) -> OptimumOutcome:
         id=unit.case,
         block=1,
         status=Status.PASS if row.digits >= asked else Status.INCONCLUSIVE,
-        reason=f"{row.digits} digits certified, {asked} asked; proved anew",
+        reason=f"{row.digits} digits certified, {asked} asked; proved again",
         facts={
             "optimal_value": row.objective,
             "radius": row.radius,
@@ -225,7 +225,7 @@ class CertifiedKind(Kind):
         outcomes, planned = state.outcomes, len(units)
         enough = [outcome for outcome in outcomes if outcome.case.status == Status.PASS]
         unique = sum(outcome.row.uniqueness == "unique" for outcome in enough)
-        told = f"{len(enough)} of {planned} optima certified to the digits asked and proved anew"
+        told = f"{len(enough)} of {planned} optima certified to the digits asked and proved again"
         if enough:
             told += f" ({unique} unique, {len(enough) - unique} with uniqueness not proved)"
         counts = (len(outcomes) - len(enough), len(state.errors[REFUSED]), len(state.internal))

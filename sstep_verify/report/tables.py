@@ -191,7 +191,7 @@ CERTIFIED = (
         label="distance, at most",
     ),
     Column(
-        "Found in / proved anew in",
+        "Found in / proved again in",
         lambda of: f"{duration(of.row.seconds)} / {duration(of.row.anew)}",
         text,
     ),
