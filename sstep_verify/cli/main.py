@@ -16,6 +16,7 @@ import traceback
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
@@ -54,6 +55,12 @@ MACHINE: tuple[tuple[Any, str, str], ...] = (
     (MALFORMED, "a file is malformed or cut short", "make or fetch it again"),
 )
 """Errors that are not ours, what to say of them, and the way out."""
+
+OURS = ("sstep_verify", "sstep_reference")
+"""Packages whose own errors are defects of ours."""
+
+SETTINGS = ("SOURCE_DATE_EPOCH",)
+"""Beginnings of variables that packages read whose names they do not have."""
 
 COMMANDS = {
     "apply": "Predict new samples by a saved result of solve.",
@@ -350,4 +357,24 @@ def told(error: Exception) -> tuple[str, int]:
     for kinds, reason, way_out in MACHINE:
         if isinstance(error, kinds):
             return f"error: {reason} ({text:.200}); {way_out}", 2
+    if package := _not_loaded(error):
+        named = sorted(name for name in os.environ if name.startswith((f"{package.upper()}_", *SETTINGS)))
+        known = f" (set here: {', '.join(named)})" if named else ""
+        reason = f"the package {package} cannot be loaded ({type(error).__name__}: {text:.200})"
+        way_out = f"correct the environment variable or settings file that it reads{known}"
+        return f"error: {reason}; {way_out}, or install it again", 2
     return "", 4
+
+
+def _not_loaded(error: Exception) -> str:
+    """Name of the package of others that an error kept from being loaded; empty if none did."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    ours = [place for place, frame in enumerate(frames) if _package_of(frame) in OURS]
+    after = [frame for frame in frames[ours[-1] + 1 if ours else 0 :] if _package_of(frame) != "importlib"]
+    if after and after[0].f_code.co_name == "<module>":
+        return _package_of(after[0])
+    return ""
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

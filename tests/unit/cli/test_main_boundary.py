@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import click
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sstep_verify.cli import main as boundary
 from sstep_verify.errors import InputError, MissingExtraError, OracleDisagreementError
@@ -149,3 +152,45 @@ def test_a_reader_that_has_enough_ends_the_program_in_silence(monkeypatch, tmp_p
         with pytest.raises(SystemExit) as caught:
             boundary.main()
     assert caught.value.code == boundary.PIPE_CLOSED
+
+
+@given(
+    line=st.sampled_from(
+        ["int('abc')", "raise ValueError('no')", "import no_such", "[][1]", "raise RuntimeError"]
+    ),
+    inner=st.booleans(),
+    variable=st.sampled_from(["", "DRAWN_OTHER_THREADS", "SOURCE_DATE_EPOCH"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_package_that_cannot_be_loaded_is_named_and_no_defect_of_ours(tmp_path, line, inner, variable):
+    """As by a variable or a settings file that it reads: numba with NUMBA_NUM_THREADS=0."""
+    package = tmp_path / "drawn_other"
+    package.mkdir(exist_ok=True)
+    (package / "__init__.py").write_text("from drawn_other import fails\n" if inner else line)
+    (package / "fails.py").write_text(f"def work():\n    {line}\nwork()\n")
+    importlib.invalidate_caches()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(str(tmp_path))
+        if variable:
+            patched.setenv(variable, "x")
+        patched.setitem(globals(), "__name__", "sstep_verify.somewhere")
+        try:
+            importlib.import_module("drawn_other")
+            raise AssertionError("it was loaded")
+        except Exception as error:
+            words, code = boundary.told(error)
+    for name in [name for name in sys.modules if name.startswith("drawn_other")]:
+        del sys.modules[name]
+    assert code == 2
+    assert words.startswith("error: the package drawn_other cannot be loaded (")
+    assert (variable in words) if variable else "set here" not in words
+
+
+@given(st.sampled_from([ValueError, TypeError, KeyError, ZeroDivisionError]))
+def test_an_error_met_within_a_function_of_a_package_is_ours(kind):
+    def fails(_):
+        raise kind("no")
+
+    with pytest.raises(kind) as met:
+        json.loads("[1]", parse_int=fails)
+    assert boundary.told(met.value) == ("", 4)
