@@ -30,7 +30,7 @@ from sstep_verify.campaign.model import (
     say,
 )
 from sstep_verify.compiled import compiling_told, unkept
-from sstep_verify.files.streams import open_standard_streams
+from sstep_verify.files.streams import lossy_output, open_standard_streams
 from sstep_verify.floating_point import in_own_state
 from sstep_verify.provenance import THREAD_VARIABLES
 
@@ -203,11 +203,20 @@ def _serve(pipe: Connection, kind: Kind) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # `_Worker._start` blocked it.
     signal.signal(signal.SIGTERM, ending)
     threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
-    with heard_by(pipe.send), compiling_told(_say_compiling), contextlib.suppress(KeyboardInterrupt):
+    # A solver may start processes, as it may where it is called elsewhere. Forked, they end by a signal as
+    # any other process does: `ending` is for this one.
+    multiprocessing.current_process().daemon = False
+    os.register_at_fork(after_in_child=_end_by_default)
+    interrupted = contextlib.suppress(KeyboardInterrupt)
+    with lossy_output(), heard_by(pipe.send), compiling_told(_say_compiling), interrupted:
         while (task := pipe.recv()) is not None:
             for message in run_unit(kind, *task):
                 pipe.send(message)
             pipe.send(None)
+
+
+def _end_by_default() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _say_compiling() -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 
 def open_standard_streams() -> None:
@@ -24,3 +28,44 @@ def open_standard_streams() -> None:
         if getattr(sys, name) is None:
             stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
             setattr(sys, name, stream)
+
+
+class _Lossy(io.FileIO):
+    """A descriptor whose writing never fails: what its disk, reader or terminal does not take is lost."""
+
+    def write(self, data: Any) -> int:
+        """Write bytes, as many as there is room for; those that are left are lost."""
+        with contextlib.suppress(OSError):
+            super().write(data)
+        return memoryview(data).nbytes
+
+
+@contextlib.contextmanager
+def lossy_output() -> Iterator[None]:
+    """Let no word that other code prints here end it: on a full disk, to nobody, or beyond the encoding.
+
+    It is for a process of ours in which a solver runs: what is wrong with the streams that the process was
+    given is no error of the solver.
+    """
+    open_standard_streams()
+    before = sys.stdout, sys.stderr
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        given = getattr(sys, name)
+        with contextlib.suppress(OSError, ValueError):
+            given.flush()
+        stream = io.TextIOWrapper(
+            io.BufferedWriter(_Lossy(number, "w", closefd=False)),
+            encoding=getattr(given, "encoding", None) or "utf-8",
+            errors="backslashreplace",
+            line_buffering=number == 2 or given.isatty(),
+        )
+        setattr(sys, name, stream)
+    try:
+        yield
+    finally:
+        for name in ("stdout", "stderr"):
+            with contextlib.suppress(
+                AttributeError, OSError, ValueError
+            ):  # A solver may have put None there.
+                getattr(sys, name).flush()
+        sys.stdout, sys.stderr = before

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
 from types import SimpleNamespace
 
 import numba
@@ -26,6 +29,17 @@ def work(unit, plan):
         if key == "compiles":
             numba.njit(lambda number: number + 1)(1)
             numba.njit(lambda number: number + 2)(1)
+        if key == "starts processes":
+            with multiprocessing.Pool(2) as pool:
+                assert pool.map(abs, [-1, 2]) == [1, 2]
+            with ProcessPoolExecutor(2) as executor:
+                assert list(executor.map(abs, [-1, 2])) == [1, 2]
+        if key.startswith("prints "):
+            text = key.removeprefix("prints ")
+            print(text, text * 10_000, sep="\n", flush=True)
+            print(text, file=sys.stderr, flush=True)
+            sys.stdout.buffer.write(b"\xff" * 10_000)
+            sys.stdout.flush()
         if key == "hangs":
             say("a line, after which the time of the run goes on")
             time.sleep(600)

@@ -11,9 +11,13 @@ from pathlib import Path
 
 import pytest
 from campaign.lost_units import KIND
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sstep_verify.campaign.model import INTERNAL, NOTED, REFUSED, Definition, Plan, Said, Step, Unit
 from sstep_verify.campaign.pool import spread
+
+UNIT = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
@@ -155,3 +159,37 @@ def test_compiling_is_said_when_it_begins(external):
     (line,) = [one.line for one in heard if isinstance(one, Said)]
     assert line.startswith("compiling inner loops")
     assert found[0].compiling > 0
+
+
+def test_a_solver_may_start_processes():
+    """It may where it is called elsewhere: its own pool must not be refused by what we start it in."""
+    done = list(spread(KIND, [Unit(("starts processes",), None, external=True)], plan(1)))
+    assert [(one.outcome, one.error) for one in done] == [("starts processes", "")]
+
+
+PRINTS = """
+import sys
+from campaign.lost_units import KIND
+from sstep_verify.campaign.model import Definition, Plan, Unit
+from sstep_verify.campaign.pool import spread
+
+if __name__ == "__main__":
+    units = [Unit((f"prints {text}",), None, external=True) for text in TEXTS]
+    made = list(spread(KIND, units, Plan(Definition("mine", "mine", ""), jobs=1)))
+    with open("made", "w", encoding="ascii") as file:
+        file.write(repr([(one.outcome, one.error) for one in made]))
+"""
+
+
+@pytest.mark.parametrize(
+    "streams", [">/dev/full", "2>/dev/full", ">&- 2>&-", "> >(true) 2> >(true)", ">/dev/null"]
+)
+@settings(max_examples=1, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.text(st.characters(exclude_characters="\0"), min_size=1), min_size=8, max_size=12))
+def test_what_a_solver_prints_and_nobody_can_take_is_no_error_of_it(tmp_path, streams, texts):
+    """On a full disk, in an encoding that has no letter for it, or to a reader that is gone."""
+    (tmp_path / "prints.py").write_text(f"TEXTS = {texts!a}\n{PRINTS}", "ascii")
+    line = f"PYTHONIOENCODING=ascii PYTHONPATH=$PYTHONPATH:{UNIT} {sys.executable} prints.py {streams}"
+    ended = subprocess.run(["bash", "-c", line], cwd=tmp_path, check=False, timeout=120)
+    assert ended.returncode == 0
+    assert (tmp_path / "made").read_text() == repr([(f"prints {text}", "") for text in texts])
