@@ -193,6 +193,15 @@ class Declaration:
     """Further precisions, of what the product itself evaluates."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InputError(
+                f"name = {self.name!r:.80} of a declaration, but it must be a text, such as 'mine'"
+            )
+        for field_name in ("panels", "log"):
+            if type(value := getattr(self, field_name)) is not bool:
+                raise InputError(
+                    f"{field_name} = {value!r:.80} of the {self.name} solver, but it must be True or False"
+                )
         for field_name, known in KNOWN.items():
             value = getattr(self, field_name)
             if value not in known and not (field_name == "precision" and value in self.internal):
@@ -210,8 +219,8 @@ class Declaration:
         if exchange is not None and not isinstance(exchange, Exchange):
             given = f"Exchange({exchange!r})" if exchange in EXCHANGES else "an Exchange, or None"
             raise InputError(f"exchange = {exchange!r} of the {self.name} solver: give {given}")
-        if self.ranks < 1:
-            raise InputError(f"ranks = {self.ranks} of the {self.name} solver, but it must be >= 1")
+        if type(self.ranks) is not int or self.ranks < 1:
+            raise InputError(f"ranks = {self.ranks!r} of the {self.name} solver, but it must be >= 1")
         if self.weights is not None and (type(self.weights) is not int or self.weights < 0):
             raise InputError(
                 f"weights = {self.weights!r} of the {self.name} solver, but it must be >= 0, the windows "

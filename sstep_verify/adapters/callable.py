@@ -129,6 +129,12 @@ def _takes(function: Callable[..., Any], count: int) -> bool:
     return True
 
 
+def _kind_of(returned: object) -> str:
+    """Words for what a function returned, such as a pair of alpha and something else."""
+    name = type(returned).__name__
+    return f"a {name} of {len(returned)} objects" if isinstance(returned, (tuple, list)) else f"a {name}"
+
+
 Function = Callable[..., np.ndarray]
 """``function(problem, blocks, s, a0) -> a``, and ``function(problem, blocks, s, a0, log) -> a`` where a log
 is declared; the arguments are described at `CallableSolver`."""
@@ -185,6 +191,11 @@ class CallableSolver:
     """
 
     def __init__(self, function: Function, declaration: Declaration):
+        if not isinstance(declaration, Declaration):
+            raise InputError(
+                f"declaration = {declaration!r:.80} of type {type(declaration).__name__}; it must be a "
+                "Declaration: CallableSolver(function, Declaration(name, ...))"
+            )
         if not callable(function):
             raise InputError(f"{declaration.name}: {function!r} is not callable")
         _require_arguments(function, declaration)
@@ -227,7 +238,16 @@ class CallableSolver:
             raise ResultError(
                 f"{self.declaration.name}: the function returned a masked array; it must be a plain one"
             )
-        alpha = np.asarray(returned)
+        try:
+            alpha = np.asarray(returned)
+        except MemoryError:
+            raise
+        except Exception as error:  # Of a ragged list, or of whatever the object's own conversion does.
+            raise ResultError(
+                f"{self.declaration.name}: the function returned {_kind_of(returned)}, which makes no "
+                f"array ({type(error).__name__}: {str(error)[:200]}); it must be a real vector of shape "
+                f"{initial.shape}"
+            ) from error
         if alpha.shape != initial.shape or alpha.dtype.kind not in "fiu":
             raise ResultError(
                 f"{self.declaration.name}: the function returned an array of shape {alpha.shape} and type "

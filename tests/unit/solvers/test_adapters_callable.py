@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sstep_verify.adapters import CallableSolver, ReferenceSolver
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, ResultError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.protocol import Declaration, RunRequest, Solver
 
@@ -145,6 +147,57 @@ def test_no_iterations_leave_a_log_of_no_steps():
 def test_a_function_that_returns_nothing_is_told_to_return_alpha():
     with pytest.raises(InputError, match="the function returned None; end it with `return alpha`"):
         CallableSolver(lambda problem, blocks, s, a0: None, DECLARATION).run(request_of())
+
+
+class Unconvertible:
+    """What an array library keeps off the processor, or in a graph: it refuses to become an array."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __array__(self, *given, **more):
+        raise self.error
+
+
+@given(
+    st.one_of(
+        st.lists(st.lists(st.floats(0, 1), min_size=2, max_size=3), max_size=3).map(
+            lambda history: (np.zeros(SAMPLES), history)
+        ),
+        st.integers(0, 9).map(lambda count: (np.zeros(SAMPLES), {"iterations": count})),
+        st.lists(st.just([0.5]), min_size=1, max_size=4).map(lambda rows: [1.0, *rows]),
+        st.sampled_from([TypeError, ValueError, RuntimeError, NotImplementedError])
+        .map(lambda kind: kind("on the device"))
+        .map(Unconvertible),
+        st.builds(object),
+        st.text(max_size=5),
+    )
+)
+def test_what_makes_no_vector_is_an_error_of_the_function(returned):
+    """Such as alpha with a history beside it, or an array of a library that numpy may not read."""
+    for log in (True, False):
+        solver = CallableSolver(lambda *_: returned, replace(DECLARATION, log=log))
+        with pytest.raises(
+            ResultError, match=r"^mine: the function returned .*real vector of shape \(6,\)"
+        ):
+            solver.run(replace(request_of(), log=log))
+
+
+@given(st.one_of(st.none(), st.text(), st.just(final_of), st.just(Declaration), st.just({"name": "mine"})))
+def test_another_thing_than_a_declaration_is_refused(given_one):
+    with pytest.raises(
+        InputError, match=r"it must be a Declaration: CallableSolver\(function, Declaration\("
+    ):
+        CallableSolver(final_of, given_one)
+
+
+@given(
+    st.sampled_from(["name", "panels", "log", "ranks"]),
+    st.one_of(st.none(), st.floats(), st.binary(), st.lists(st.integers())),
+)
+def test_a_field_of_a_declaration_of_another_type_is_named(field, value):
+    with pytest.raises(InputError, match=rf"^{field} = "):
+        Declaration(**{"name": "mine", field: value})
 
 
 @pytest.mark.parametrize("log", [True, False])
