@@ -70,7 +70,8 @@ class Problem:
         if m == 0 or n == 0:
             raise InputError(f"{self.name}: the data matrix is {m} x {n}; it must not be empty")
         if targets.shape != (m,):
-            raise InputError(f"{self.name}: {m} samples but targets of shape {targets.shape}")
+            way_out = "; targets.ravel() makes a vector of them" if targets.size == m else ""
+            raise InputError(f"{self.name}: {m} samples but targets of shape {targets.shape}{way_out}")
         _check_finite(self.name, self.data, targets)
         if self.loss.labelled:
             _check_labels(self.name, targets)
@@ -273,7 +274,10 @@ def _frozen_matrix(data, name: str):
         require_real(f"{name}: the data", data)
     held = data if sparse else _frozen_array(data, f"{name}: the data")
     if held.ndim != 2:
-        raise InputError(f"{name}: the data must be a matrix, but have {held.ndim} dimensions")
+        raise InputError(
+            f"{name}: the data must be a matrix, a sample in each row, but have {held.ndim} dimensions"
+            + "; data[:, None] has one feature, data[None] one sample" * (held.ndim == 1)
+        )
     if sparse:
         matrix = sp.csr_array(data, dtype=np.float64, copy=True)
         matrix.sum_duplicates()

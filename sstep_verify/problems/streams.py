@@ -77,6 +77,14 @@ class IndexStream:
     def __post_init__(self):
         if self.kind not in KINDS:
             raise InputError(f"index stream {self.kind!r} is unknown; known: {', '.join(KINDS)}")
+        for name in ("samples", "block", "length", "seed", "relabel"):
+            given = getattr(self, name)
+            if name == "relabel" and given is None:
+                continue
+            if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
+                raise InputError(
+                    f"index stream: {name} = {given!r:.80}, but it must be a whole number, such as 4"
+                )
         if not 1 <= self.block <= self.samples:
             raise InputError(f"block size b = {self.block}, but it must lie in 1..m and m = {self.samples}")
         if self.length < 0:

@@ -190,13 +190,13 @@ def test_ridge_takes_any_finite_targets():
     ("changes", "fault"),
     [
         ({"targets": LABELS[:3]}, r"4 samples but targets of shape \(3,\)"),
-        ({"targets": LABELS[:, None]}, r"4 samples but targets of shape \(4, 1\)"),
+        ({"targets": LABELS[:, None]}, r"4 samples but targets of shape \(4, 1\); targets.ravel\(\) makes"),
         ({"data": np.empty((0, 3)), "targets": []}, "0 x 3; it must not be empty"),
         ({"data": np.empty((4, 0))}, "4 x 0; it must not be empty"),
         ({"data": sp.csr_array((4, 0))}, "4 x 0; it must not be empty"),
-        ({"data": LABELS}, "must be a matrix, but have 1 dimensions"),
-        ({"data": DATA[None]}, "must be a matrix, but have 3 dimensions"),
-        ({"data": sp.coo_array(LABELS)}, "must be a matrix, but have 1 dimensions"),
+        ({"data": LABELS}, r"must be a matrix, .* but have 1 dimensions; data\[:, None\] has one feature"),
+        ({"data": DATA[None]}, "must be a matrix, a sample in each row, but have 3 dimensions"),
+        ({"data": sp.coo_array(LABELS)}, "must be a matrix, a sample in each row, but have 1 dimensions"),
     ],
 )
 def test_shapes_that_disagree_are_named(changes, fault):

@@ -43,6 +43,16 @@ def test_blocks_hold_distinct_coordinates_in_range(stream):
         assert set(block) <= set(range(stream.samples))
 
 
+@given(
+    st.sampled_from(["samples", "block", "length", "seed", "relabel"]),
+    st.one_of(st.floats(), st.text(max_size=3), st.booleans(), st.just([4])),
+)
+def test_a_number_that_is_not_whole_is_refused_by_its_name(name, value):
+    numbers = {"samples": 4, "block": 1, "length": 8, name: value}
+    with pytest.raises(InputError, match=f"^index stream: {name} = .* must be a whole number"):
+        IndexStream("uniform", **numbers)
+
+
 @given(generated_streams(), st.data())
 def test_random_access_equals_sequential_access(stream, data):
     begin = data.draw(st.integers(0, stream.length), label="begin")
