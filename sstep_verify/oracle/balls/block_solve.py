@@ -40,7 +40,8 @@ Measured at 192 bits, in microseconds: of 8 coordinates 16 against 36, and 37 fo
 def refined(arithmetic: Any, finisher: Solve) -> Solve:
     """The finisher with `RefinedBlocks` for the systems of each window.
 
-    Mutants that leave the systems as they are share them, until another window is begun.
+    Mutants that leave the systems as they are share them, until another window is begun. Of the others the
+    latest are kept alone: each factor that is tried has systems of its own.
     """
     gram: Any = None
     solvers: dict[Mutation, RefinedBlocks] = {}
@@ -52,7 +53,11 @@ def refined(arithmetic: Any, finisher: Solve) -> Solve:
             solvers.clear()
         system = system_part(mutation)
         if system not in solvers:
-            solvers[system] = RefinedBlocks(arithmetic, window, finisher, system, solvers.get(NONE))
+            right = solvers.get(NONE)
+            solvers.clear()
+            if right is not None:
+                solvers[NONE] = right
+            solvers[system] = RefinedBlocks(arithmetic, window, finisher, system, right)
         return solvers[system]
 
     return replace(finisher, systems=systems)
@@ -62,7 +67,7 @@ class RefinedBlocks:
     """Solves the block systems of one window, and notes how far each solution is from exact.
 
     Their entries have a mutation; `right` is the same without it, from whose matrices the wrong ones are
-    then made.
+    then made. These are kept for one step: those of all steps of a long window take 100 MB.
 
     Attributes
     ----------
@@ -84,6 +89,7 @@ class RefinedBlocks:
         self._system_of, self._right = (finisher.penalty, finisher.samples, mutation), right
         self._systems: dict[int, Any] = {}
         self._factors: dict[int, Any] = {}
+        self._floats_of: dict[int, tuple[np.ndarray, Any]] = {}
         self.residuals: list[float] = []
 
     def __call__(self, step: int, rhs: BallVector) -> BallVector:
@@ -115,20 +121,44 @@ class RefinedBlocks:
     def _factor(self, step: int):
         """Float64 Cholesky factor of the system of a step, and its scale; None if that is not definite."""
         if step not in self._factors:
-            matrix = self._system(step)
-            # Over its largest entry, so that neither the matrix nor a change leaves the range of float64.
-            # It lies on the diagonal of a definite matrix, and no other has a factor.
-            largest = max((matrix[i, i].abs_upper() for i in range(matrix.nrows())), key=float)
-            values = np.array(list(map(float, (matrix / largest).entries())))
+            values, largest = self._kept_floats(step) if self._right is None else self._floats(step)
             # LAPACK itself: for a few coordinates SciPy's functions around it take most of the time.
-            factor, failed = lapack.dpotrf(values.reshape(matrix.nrows(), -1), clean=False)
+            factor, failed = lapack.dpotrf(values, clean=False)
             self._factors[step] = None if failed else (factor, largest)
         return self._factors[step]
+
+    def _floats(self, step: int) -> tuple[np.ndarray, Any]:
+        """The system of a step in float64 over its largest entry, and that.
+
+        So neither the matrix nor a change leaves the range of float64. The largest entry lies on the
+        diagonal of a definite matrix, and no other has a factor. A factor need not be near, but for speed:
+        of a mutation all but the diagonal is scaled in float64.
+        """
+        matrix, (_, _, mutation) = self._system(step), self._system_of
+        diagonal = [matrix[i, i] for i in range(matrix.nrows())]
+        largest = max((value.abs_upper() for value in diagonal), key=float)
+        if self._right is None or mutation.once:
+            values = np.array(list(map(float, (matrix / largest).entries())))
+            return values.reshape(matrix.nrows(), -1), largest
+        values, scale = self._right._kept_floats(step)
+        factor = self._arithmetic.number(mutation.off_diagonal) / self._arithmetic.number(mutation.penalty)
+        values = values * float(factor * scale / largest)
+        np.fill_diagonal(values, [float(value / largest) for value in diagonal])
+        return values, largest
+
+    def _kept_floats(self, step: int) -> tuple[np.ndarray, Any]:
+        """The same of the right system, kept for its mutations."""
+        if step not in self._floats_of:
+            self._floats_of[step] = self._floats(step)
+        return self._floats_of[step]
 
     def _system(self, step: int):
         """Ball matrix of a step; of a mutation from the right one, whose entries are scaled together."""
         if step in self._systems:
             return self._systems[step]
+        if self._right is not None:
+            self._systems.clear()
+            self._factors.clear()
         _, samples, mutation = self._system_of
         whole = None if mutation.once else self._right  # Its blocks are other ones where it solves once.
         matrix = self._unmutated(step) if whole is None else whole._system(step)

@@ -1,0 +1,63 @@
+"""Block systems of mutants: kept for one step, and factored from those of the right recurrence."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sstep_reference.arithmetic import Balls
+
+from sstep_verify import quantities
+from sstep_verify.oracle.balls.block_solve import SMALL_BLOCK, refined
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.window_ends import begun_window
+from sstep_verify.problems import Problem, RBFKernel, Ridge
+from sstep_verify.recurrence.mutation import NONE, left_out, off_by
+from sstep_verify.recurrence.steps import finisher_of, mutable_window, system_part
+
+SAMPLES, BLOCK, STEPS = 20, SMALL_BLOCK + 2, 5
+NAMES = (quantities.SAMPLES, quantities.PENALTY, quantities.OFF_DIAGONAL)
+
+
+@pytest.fixture(scope="module")
+def window_of_blocks():
+    """A window of large blocks, its arithmetic, and the finisher that solves their systems."""
+    generator, arithmetic = np.random.Generator(np.random.PCG64(3)), Balls(192)
+    data, targets = generator.standard_normal((SAMPLES, 3)), generator.standard_normal(SAMPLES)
+    problem = Problem("blocks", data, targets, RBFKernel(0.5), Ridge(1e-3))
+    draws = np.array([generator.permutation(SAMPLES)[:BLOCK] for _ in range(STEPS)])
+    kernel = exact_kernel(problem, arithmetic)
+    window = begun_window(problem, kernel, arithmetic.vector(np.zeros(SAMPLES)), draws)
+    return window, arithmetic, refined(arithmetic, finisher_of(problem, arithmetic))
+
+
+def test_systems_of_a_mutant_are_kept_for_one_step(window_of_blocks):
+    window, arithmetic, finisher = window_of_blocks
+    mutable_window(arithmetic, window, finisher, NONE)
+    right, latest = finisher.systems(window, NONE), None
+    assert len(right._systems) == STEPS
+    for mutation in [off_by(name, Fraction(1, 2**20 + place)) for name in NAMES for place in range(3)]:
+        mutable_window(arithmetic, window, finisher, mutation)
+        solver = finisher.systems(window, mutation)
+        assert solver is not latest
+        assert (len(solver._systems), len(solver._factors)) == (1, 1)
+        assert finisher.systems(window, NONE) is right
+        latest = solver
+    # The ones before were not kept.
+    again = finisher.systems(window, off_by(NAMES[0], Fraction(1, 2**20)))
+    assert not again._systems
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mutants_system_in_float64_is_that_in_balls(window_of_blocks, name):
+    window, arithmetic, finisher = window_of_blocks
+    mutable_window(arithmetic, window, finisher, NONE)
+    for mutation in (left_out(name), off_by(name, Fraction(1, 4))):
+        assert system_part(mutation) != NONE
+        solver = finisher.systems(window, mutation)
+        with arithmetic.working():
+            for step in range(STEPS):
+                values, largest = solver._floats(step)
+                exact = [float(value / largest) for value in solver._system(step).entries()]
+                np.testing.assert_allclose(values.ravel(), exact, rtol=1e-14)
