@@ -142,6 +142,9 @@ def _headline(results: Results, counts: Mapping[int, Count], outcome: str) -> st
     if any(case.status == Status.INCONCLUSIVE for case in cases):
         open_ = [case for case in cases if case.status == Status.INCONCLUSIVE]
         return f"{who} {are} undecided on {_of(open_, cases, noun)}, and correct wherever decided."
+    if not passed:  # A case passes by an s > 1, if it has one.
+        whose = f"{who[:1].lower()}{who[1:]} {are} correct, wherever judged"
+        return f"At {s_in_words(correct)} {whose}; at other s nothing shows that."
     where = "at every s that was judged" if _all_correct(counts) else "wherever judged"
     so_far = " so far" * (outcome == INTERRUPTED)
     return f"{who} {are} correct{so_far} on {every}, {where}: {s_in_words(correct)}."
@@ -266,7 +269,8 @@ def unseen(results: Results) -> Iterable[str]:
     if not judged:
         return
     samples, features = (max(getattr(case, name) for case in judged) for name in ("samples", "features"))
-    yield f"larger data than {count(samples)} samples or {count(features)} features"
+    sizes = (f"{count(n)} {of}{'s' * (n != 1)}" for n, of in ((samples, "sample"), (features, "feature")))
+    yield f"larger data than {' or '.join(sizes)}"
     ranks = max(_number(case.facts.get("ranks", 1)) for case in judged)
     yield "several ranks (each run had one)" if ranks == 1 else f"more than {ranks} ranks"
     multiples: Any = results.campaign.parameters.get(MULTIPLES) or {}

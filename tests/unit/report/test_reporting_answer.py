@@ -133,6 +133,17 @@ def test_a_problem_on_which_nothing_was_compared_is_not_looked_at():
     assert neither == "1 of 1 problem: nothing of its runs was checked"
 
 
+def test_an_s_that_is_correct_on_no_case_that_passed_is_named_without_the_case():
+    """With one sample no correction of other coordinates exists: the case is VACUOUS, and s = 1 correct."""
+    one = case("a", Status.VACUOUS, s=(1, 4), samples=1, features=2)
+    empty = verdict("a", Status.VACUOUS, s=4)
+    made = judged([one], [verdict("a", s=1), empty], {"a": [1]}, 3)
+    answer = answer_of(made, Status.INCONCLUSIVE)
+    assert answer.headline.startswith("At s = 1 ")
+    assert "0 of" not in answer.headline
+    assert "larger data than 1 sample or 2 features" in dict(answer.rows)["Not looked at"]
+
+
 def test_windows_that_nothing_observed_are_no_correct_s():
     hidden = verdict("a", notes=(Note(NoteKind.UNOBSERVED),))
     found = rows_of(judged([case("a")], [verdict("a", s=1), hidden], {"a": [1, 2]}))
