@@ -191,17 +191,41 @@ USED: dict[tuple[str, str], tuple[str, str]] = {
 """What is used instead of a parameter, by what is multiplied and the factor in symbols."""
 
 
+ALTERNATIVE: dict[str, str] = {
+    PENALTY: "lambda is multiplied by {0}, or every kernel entry is divided by it",
+}
+"""What has the very steps of a factor of no known symbol: a K-RR reads K/lambda, and neither by itself."""
+
+
+NEAR_ONE = 5e-10
+"""Distance from 1 of which 12 digits of a factor hold fewer than two."""
+
+
+def number_of(factor: float) -> str:
+    """Return a factor to 12 digits; one of which these would not say how far it is from 1 by that distance.
+
+    Examples
+    --------
+    >>> number_of(0.5), number_of(1.000000001), number_of(1 - 2**-40)
+    ('0.5', '1.000000001', '1 - 9.1e-13')
+    """
+    if factor == 1.0 or abs(factor - 1.0) > NEAR_ONE:
+        return f"{factor:.12g}"
+    return f"1 {'+' if factor > 1.0 else '-'} {abs(factor - 1.0):.2g}"
+
+
 def meaning_of(name: str, factor: float | None = None, symbol: str = "") -> str:
     """Return what a defect is, in one line; its name where none is known, as in an older report.
 
     The `symbol` is the factor in symbols of the problem, if that is known.
     """
-    quantity, size = name.removesuffix(OFF), "a factor" if factor is None else f"{factor:.12g}"
+    quantity, size = name.removesuffix(OFF), "a factor" if factor is None else number_of(factor)
     if symbol:
         size += f" = {symbol}"
         if used := USED.get((quantity, symbol)):
             size += f", so {used[1]} is used instead of {used[0]}"
     scaled = name.endswith(OFF) or (factor is not None and name != EVERY_ENTRY)
     if scaled and (what := MULTIPLIED.get(quantity) or MEANINGS.get(quantity)):
+        what = what if symbol else ALTERNATIVE.get(quantity, what)
         return (what if "{0}" in what else f"{what} is multiplied by {{0}}").format(size)
     return MISSING.get(name.removesuffix(LEFT_OUT)) or MEANINGS.get(name, name)

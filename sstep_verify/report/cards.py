@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from sstep_verify.meanings import number_of
 from sstep_verify.report.plain import short
 from sstep_verify.report.verdicts import Failure
 from sstep_verify.report.words import BESIDE, RESIDUAL, brief_hints, first_line, place
@@ -116,7 +117,7 @@ def _equal(defect: dict[str, Any]) -> str:
 def _factors(defects: list[dict[str, Any]]) -> Iterator[Line]:
     """The factor of each defect that has one, with its name where there are several defects."""
     found = {
-        ", ".join(one["names"]): f"{one['factor']:.12g}{_equal(one)}"
+        ", ".join(one["names"]): f"{number_of(one['factor'])}{_equal(one)}"
         for one in defects
         if one.get("factor") is not None
     }

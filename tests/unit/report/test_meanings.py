@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sstep_verify.diagnosis.factors import MOST, PARTS, ROWS, ROWS_OR_ONE
-from sstep_verify.meanings import MEANINGS, MISSING, MULTIPLIED, meaning_of
-from sstep_verify.quantities import QUANTITIES
+from sstep_verify.meanings import MEANINGS, MISSING, MULTIPLIED, meaning_of, number_of
+from sstep_verify.quantities import PENALTY, QUANTITIES
 from sstep_verify.recurrence.mutants import CATALOGUE
 from sstep_verify.report.words import cause
 from sstep_verify.specification import LEFT_OUT, OFF, specification
@@ -47,3 +49,29 @@ def test_each_name_before_the_evidence_stands_beside_its_meaning(count):
     words = cause(defects)
     shown = defects[: min(count, 3)]
     assert all(f"{MEANINGS[one.names[0]]} ({one.names[0]})" in words for one in shown)
+
+
+@given(
+    st.one_of(
+        st.floats(-1e3, 1e3),
+        st.tuples(st.floats(1.0, 10.0), st.integers(-15, -1), st.sampled_from([-1, 1])).map(
+            lambda drawn: 1 + drawn[2] * drawn[0] * 10.0 ** drawn[1]
+        ),
+    )
+)
+def test_no_factor_but_1_reads_as_1(factor):
+    """Its distance from 1 is what a reader looks for: "multiplied by 1" says that nothing is wrong."""
+    shown = number_of(factor)
+    sign, _, size = shown.removeprefix("1 ").partition(" ")
+    off = float(f"{sign}{size}") if size else float(shown) - 1.0
+    assert (off == 0.0) == (factor == 1.0)
+    assert abs(off - (factor - 1.0)) <= max(0.05 * abs(factor - 1.0), 1e-15)
+    assert shown in meaning_of("kernel rows" + OFF, factor)
+
+
+def test_of_lambda_and_entries_neither_is_named_where_both_make_the_same_steps():
+    """K-RR reads K/lambda; a factor in symbols of lambda or m is one that somebody wrote down."""
+    assert "or every kernel entry is divided by it" in meaning_of(PENALTY + OFF, 0.999998)
+    assert meaning_of(PENALTY + OFF, 17.0, "m") == (
+        "lambda is multiplied by 17 = m, so m*lambda is used instead of lambda"
+    )
