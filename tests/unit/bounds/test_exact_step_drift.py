@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from exact_bounds import U32, U, gamma, is_bound, length
 
-from sstep_verify.bounds.step.drift import WeightsDrift
+from sstep_verify.bounds.step.drift import WeightsDrift, sized_samples
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge
 
@@ -28,7 +28,8 @@ LOG = [Fraction(3), Fraction(1, 4), Fraction(5, 2)]
 def drift_of(loss, update: str, data=DATA) -> WeightsDrift:
     problem = Problem("drift", np.array(data, dtype=float), np.array([1.0, -1.0]), LinearKernel(), loss)
     declaration = Declaration("drift", precision="float32", update=update, weights=0)
-    return WeightsDrift(problem, declaration, np.array(START, dtype=float), 0, 3)
+    alpha = np.array(START, dtype=float)
+    return WeightsDrift(problem, declaration, alpha, 0, 3, sized_samples(problem))
 
 
 def formed() -> list[Fraction]:
