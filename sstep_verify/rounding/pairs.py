@@ -3,10 +3,10 @@
 The sum is ``high + low``, ``high`` the float64 number nearest to it. To it is added ``(change + rest) x``,
 where ``change + rest`` is the exact difference of two float64 numbers. With p the rounded product of change
 and x, and e its error, both exact (Dekker), and with s + r = high + p exact (Knuth), what is lost is the
-rounding of ``rest x`` and of the sums of r, low, e and that. These are at most u |s|, u |high|, u |p| and
-2 u |p| in size, so that each addition loses at most
+rounding of ``rest x`` and of its sums with e, low and r, one after the other. These four are at most u |p|,
+2 u |p|, u |high| + 2 u |p| and u |s| + u |high| + 2 u |p| in size, so that each addition loses at most
 
-    2 u^2 (|s| + |high| + 3 |p|) (1 + O(u)) <= 2^-103 (|s| + |high| + |p|),
+    u^2 (|s| + 2 |high| + 7 |p|) (1 + O(u)) <= 2^-103 (|s| + |high| + |p|),
 
 and a few smallest numbers where products underflow. High and low are again the exact sum of two numbers.
 
