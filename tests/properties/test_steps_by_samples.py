@@ -18,10 +18,13 @@ from sstep_verify.checks.steps import judged, rows
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.kept import NEW, UNCLIPPED
 from sstep_verify.checks.steps.seen import exact_steps
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, SquaredHinge
 from sstep_verify.protocol import RunRequest
+from sstep_verify.rounding.arithmetic import rounded_problem
 from sstep_verify.solver import ProductionSolver
+from sstep_verify.trajectory import Trajectory
 
 NEVER = 1 << 60
 
@@ -172,6 +175,64 @@ def test_what_leaves_the_range_is_judged_by_rows(value, monkeypatch):
     found, expected = judge.run(run), by_rows(case, run, monkeypatch)
     np.testing.assert_array_equal(found.tally.bound, expected.tally.bound)
     np.testing.assert_array_equal(found.wrong, expected.wrong)
+
+
+def judged_log(problem, declaration, s: int, log: np.ndarray):
+    """A log that no solver made, from 0, as a run of a case; its judge, and what that found."""
+    stream = IndexStream("epochs", problem.samples, 1, len(log), seed=3)
+    case = Case("log", problem, stream, (s,), len(log), declaration)
+    run = Trajectory(s, 0, np.array([0, len(log)]), np.zeros((2, problem.samples)), log=log)
+    judge = StepJudge(case, Oracle(problem))
+    return case, run, judge, judge.run(run)
+
+
+@pytest.mark.parametrize("weights", [None, 0, 1, 3])
+@pytest.mark.parametrize("update", ["in-place", "frozen"])
+def test_of_alpha_that_shrinks_bounds_are_at_most_those_of_rows(weights, update, monkeypatch):
+    """Sizes, and what sums lost, of an alpha of 1e15 are not left in the bounds of one that is 1, or 0."""
+    generator = np.random.Generator(np.random.PCG64(11))
+    data = generator.standard_normal((12, 5))
+    labels = np.where(generator.random(12) < 0.5, -1.0, 1.0)
+    problem = Problem("shrinks", data, labels, LinearKernel(), Hinge(1e16))
+    declaration = Declaration("any", weights=weights, update=update, log=True)
+    log = generator.random((96, 1))
+    log[12:36] *= 1e15
+    log[60:72] = 0.0
+    case, run, judge, found = judged_log(problem, declaration, 4, log)
+    assert judge.rows.weights is not None
+    expected = by_rows(case, run, monkeypatch)
+    assert found.decided == expected.decided == 96
+    assert (found.tally.bound <= expected.tally.bound * (1.0 + 1e-5)).all()
+
+
+def test_where_weights_are_formed_anew_so_often_that_rows_are_read_sooner(monkeypatch):
+    """As the numbers stand, of windows of 4: two hundred of them read fewer entries than all samples have."""
+    monkeypatch.undo()
+    generator = np.random.Generator(np.random.PCG64(2))
+    data = sp.csr_array(generator.standard_normal((600, 900)) * (generator.random((600, 900)) < 0.02))
+    problem = Problem("short", data, np.ones(600), LinearKernel(), Hinge(1.0))
+    for weights, by_samples in ((0, True), (1, False), (200, True)):
+        declaration = Declaration("any", weights=weights, log=True)
+        _, run, judge, _ = judged_log(problem, declaration, 4, np.zeros((1200, 1)))
+        state = judge._first_state(run)
+        assert (judge._weights_of(run, state, run.log, 1e300) is not None) == by_samples
+
+
+def test_what_underflows_in_entries_is_judged_by_rows(monkeypatch):
+    """In float32, of samples of 1e-19 and an alpha of 1e37: rows know which samples share no feature."""
+    generator = np.random.Generator(np.random.PCG64(4))
+    data = 1e-18 * np.kron(np.eye(10), generator.standard_normal((3, 2)))
+    labels = np.where(generator.random(30) < 0.5, -1.0, 1.0)
+    problem = Problem("small", data, labels, LinearKernel(), Hinge(2.0**120))
+    declaration = Declaration("single", precision="float32", log=True)
+    problem = rounded_problem(problem, declaration)
+    log = np.float64(np.float32(1e35 * generator.random((60, 1))))
+    case, run, judge, found = judged_log(problem, declaration, 4, log)
+    assert judge.rows.weights is not None
+    expected = by_rows(case, run, monkeypatch)
+    assert found.decided == expected.decided > 30
+    decided = np.isfinite(expected.tally.bound)
+    assert (found.tally.bound[decided] <= expected.tally.bound[decided] * (1.0 + 1e-5)).all()
 
 
 def test_vectors_formed_anew_give_the_same_bounds(monkeypatch):

@@ -39,7 +39,7 @@ def judge_clipped_step(rows, weights, state, segment, step, constants, progress,
     drawn = segment.draws[step]
     i, logged = drawn[0], segment.log[step, 0]
     repeats, moved, value = state.drawn[i], state.moved[i], state.alpha[i]
-    of_row, (own, off) = row_sums(rows, weights, i, state, progress.reach), own_entry(rows, weights, i)
+    of_row, (own, off) = row_sums(rows, weights, i, state, progress), own_entry(rows, weights, i)
     product, stale = state.signs[i] * of_row.product, state.signs[i] * of_row.stale
     linear = state.linear[i]
     slope = product - linear + shift * value

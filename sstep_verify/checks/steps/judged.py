@@ -21,8 +21,15 @@ from sstep_verify.checks.steps.residual import block_of
 from sstep_verify.checks.steps.rows import Form, JudgeRows
 from sstep_verify.checks.steps.step_statistics import StepStatistics, empty_statistics
 from sstep_verify.checks.steps.tested import Tested, note_clipped_steps, note_solved_steps
-from sstep_verify.checks.steps.weights import FORMED_AGAIN, Weights, form, with_vectors
+from sstep_verify.checks.steps.weights import (
+    FORMED_AGAIN,
+    Weights,
+    form,
+    underflow_shows,
+    with_vectors,
+)
 from sstep_verify.oracle.facade import ROWS, Oracle
+from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.block.repeats import last_draws
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.pairs import LARGEST
@@ -308,7 +315,7 @@ class StepJudge:
         draws, log = self.logged(trajectory, begin, end)
         errors = np.zeros(end - begin) if drift is None else drift.along(draws, log)
         draws = self.rows.place[draws]
-        weights, formed = self._weights_of(state, log, constants.sums.largest), -1
+        weights, formed = self._weights_of(trajectory, state, log, constants.sums.largest), -1
         most = SEGMENT if weights is not None or self.rows.whole else min(SEGMENT, self.rows.most)
         step = max(most // (width * case.stream.block), 1) * width
         for first in range(0, end - begin, step):
@@ -333,14 +340,23 @@ class StepJudge:
             judge_steps(rows, weights, state, segment, sums, clip, solve, self._block, kept, counts)
             yield Passed(kept, segment, counts, clip, solve)
 
-    def _weights_of(self, state: State, log: np.ndarray, largest: float) -> Weights | None:
-        """Samples and room for vectors, where products are formed of these and nothing may overflow."""
+    def _weights_of(
+        self, trajectory: Trajectory, state: State, log: np.ndarray, largest: float
+    ) -> Weights | None:
+        """Samples and room for vectors, where products are formed of these: no number leaves the range."""
         weights = self.rows.weights
         if weights is None or self.rows.factored.may_overflow(state.alpha, log, largest):
             return None
-        if not max(np.abs(log).max(initial=0.0), np.abs(state.alpha).max(initial=0.0)) <= LARGEST:
+        most = float(np.maximum(np.abs(log).max(initial=0.0), state.bounded.max(initial=0.0)))
+        u = unit_roundoff(self.case.formulas.precision)
+        if not most <= LARGEST or underflow_shows(weights, most, trajectory.s, u):
             return None
-        return with_vectors(weights, self.case.problem.features)
+        width, every, features = trajectory.s, self.case.formulas.weights or 0, self.case.problem.features
+        # Where it is not known when they are formed, their drift goes on (bounds/step/drift.py).
+        every = 0 if every and trajectory.start % (width * every) else every
+        if every and self.rows.longer(weights.values.size + features, every * width):
+            return None
+        return with_vectors(weights, features, every, trajectory.start // width)
 
     def _test(
         self, passed: Passed, tested: Tested, errors: np.ndarray | None = None, *, whole: bool = False

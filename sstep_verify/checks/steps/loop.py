@@ -12,7 +12,7 @@ import numpy as np
 from sstep_verify.checks.steps.clip import judge_clipped_step
 from sstep_verify.checks.steps.solve import judge_solved_step
 from sstep_verify.checks.steps.step_statistics import REPEATED, TAIL_STEP, THRICE, event
-from sstep_verify.checks.steps.weights import move, settle
+from sstep_verify.checks.steps.weights import go_on, move, settle
 from sstep_verify.compiled import inlined
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.sums import increment_error, unequal_error
@@ -152,7 +152,8 @@ def judge_steps(rows, weights, state, segment, sums, clip, solve, block, kept, t
                 judge_clipped_step(rows, weights, state, segment, step, clip, progress, kept, tally)
             progress = follow_step(state, weights, sums, segment, step, progress, block)
         held, reach = progress.held, progress.reach
-        end_window(state, weights, segment.draws[begin:end])
+        window = (segment.first + begin) // segment.width + 1
+        end_window(state, weights, segment.draws[begin:end], window)
 
 
 @inlined
@@ -207,8 +208,8 @@ def follow_step(state, weights, sums, segment, step, progress, block):
 
 
 @inlined
-def end_window(state, weights, draws):
-    """Forget what a window did that drew these coordinates, shape (steps, b)."""
+def end_window(state, weights, draws, window):
+    """Forget what a window did that drew these coordinates, shape (steps, b): its number counts from 1."""
     for step in range(draws.shape[0]):
         for place in range(draws.shape[1]):
             i = draws[step, place]
@@ -222,7 +223,7 @@ def end_window(state, weights, draws):
             if weights is not None:
                 settle(weights, i, state.bounded[i])
     if weights is not None:
-        weights.total[1] = 0.0
+        go_on(weights, state, window)
 
 
 @inlined

@@ -207,7 +207,7 @@ def _equations(rows, state, block, drawn, step, constants, progress, kept):
     for place in range(drawn.size):
         i = drawn[place]
         slot = rows.slot[i]
-        of_row = row_sums(rows, None, i, state, progress.reach)
+        of_row = row_sums(rows, None, i, state, progress)
         product, stale = of_row.product * scale, of_row.stale * scale
         block.right[place] = state.linear[i] - samples * state.alpha[i] - product
         size, own_size = abs(state.linear[i]), samples * state.bounded[i]

@@ -152,6 +152,10 @@ class JudgeRows:
         """Coordinates drawn that a segment should not exceed, where not all rows are kept."""
         return max(SEGMENT_WORDS // max(self.columns.size, 1), 1)
 
+    def longer(self, entries: int, steps: int) -> bool:
+        """Whether so many steps read about as many entries of rows, or fewer, than those of samples."""
+        return TIMES_SHORTER * entries > steps * self.columns.size
+
     @cached_property
     def weights(self) -> Weights | None:
         """The samples of the columns, where products are formed from these in less time than from rows."""
@@ -161,7 +165,7 @@ class JudgeRows:
             return None
         data: Any = problem.data
         stored = data.nnz if problem.is_sparse else data.size
-        if TIMES_SHORTER * stored > problem.samples * self.columns.size:
+        if self.longer(stored, problem.samples):
             return None
         return self._oracle.kept(
             (ROWS, "samples", self._key(self.columns)),
@@ -224,15 +228,15 @@ class JudgeRows:
 
 
 @inlined
-def row_sums(rows, weights, i, state, reach):
-    """`RowSums` of a coordinate: by its rows, of which `reach` entries count, or by its sample."""
+def row_sums(rows, weights, i, state, progress):
+    """`RowSums` of a coordinate, by its rows or by its sample; `progress` is what its window did before."""
     # A branch is left out before types are sought only where an argument that it asks for is None.
     of_row = RowSums(0.0, 0.0, 0.0, 0.0, 0.0)
     if rows is None:
         if weights is not None:
-            of_row = sample_sums(weights, i)
+            of_row = sample_sums(weights, i, progress.held)
     else:
-        of_row = _table_sums(rows, rows.slot[i], state, reach)
+        of_row = _table_sums(rows, rows.slot[i], state, progress.reach)
     return of_row
 
 

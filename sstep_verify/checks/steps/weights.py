@@ -13,6 +13,9 @@ end of a window. What w loses is bounded by feature (rounding/pairs.py), far bel
 product. So the judge's product errs by gamma_k of the size of its terms, with k the entries of the sample
 and one more: w is rounded to `HIGH`. What is added to a sum that only a bound is made of raises it by more
 than that addition loses.
+
+Bounds are then those of rows, or smaller, but for what these additions raise. Sizes that became smaller
+would keep what was raised of larger ones, so vectors are formed anew where a solver's weights are.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.bounds.step.clip import entry_errors
-from sstep_verify.compiled import compiled, compiled_sums, inlined
+from sstep_verify.compiled import compiled_sums, inlined
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import ROUND_UP, gamma, smallest_subnormal, unit_roundoff
@@ -48,6 +51,9 @@ WIDTH = 8
 FORMED_AGAIN = 1 << 20
 """Steps after which vectors are formed anew: so often is a sum of a bound added to, at most."""
 
+SHARE_LOST = 2.0**-20
+"""Share of a rounding of 1, of which a gradient has one, that underflow may add to a bound by samples."""
+
 RAISED = 2.0**-51
 """Share of its terms by which an addition raises a sum that a bound is made of: 4 u."""
 
@@ -71,6 +77,8 @@ class Weights(NamedTuple):
         Bound on the error of a solver's entry, over ``|x_i|'|x_l|``, and what underflows besides.
     judge : float
         1 where the judge's own errors are part of the bounds, else 0.
+    every, before : int
+        Windows after which the solver forms weights anew, 0 for never, and those before the run.
     """
 
     starts: np.ndarray
@@ -84,6 +92,8 @@ class Weights(NamedTuple):
     entry: float
     lost: float
     judge: float
+    every: int = 0
+    before: int = 0
 
 
 def weights_of(
@@ -112,23 +122,48 @@ def weights_of(
     )
 
 
-def with_vectors(weights: Weights, features: int) -> Weights:
-    """The same samples, with room for vectors of their own."""
+def with_vectors(weights: Weights, features: int, every: int, before: int) -> Weights:
+    """The same samples, with room for vectors of their own; the last two are of a solver's weights."""
     table, counted = np.zeros((features, WIDTH)), np.zeros(weights.own.size)
-    return weights._replace(table=table, counted=counted, total=np.zeros(2))
+    return weights._replace(table=table, counted=counted, total=np.zeros(2), every=every, before=before)
 
 
-@compiled
+def underflow_shows(weights: Weights, most: float, width: int, u: float) -> bool:
+    """Whether what underflows in entries may show beside u, in windows of so many steps.
+
+    `most` bounds alpha and logged values, in size. Rows know which samples share no feature, so that none
+    of their products underflows; by samples all are taken to share one.
+    """
+    # Each step of a window adds what alpha moved, which is twice the largest at most.
+    return not weights.lost * (weights.own.size + 2 * width) * most <= SHARE_LOST * u
+
+
+@inlined
 def form(weights, state):
     """Form all vectors from alpha as a window begins."""
-    weights.table[:] = 0.0
-    weights.counted[:] = 0.0
-    weights.total[:] = 0.0
+    for feature in range(weights.table.shape[0]):
+        for number in range(weights.table.shape[1]):
+            weights.table[feature, number] = 0.0
+    for number in range(weights.total.size):
+        weights.total[number] = 0.0
     for i in range(weights.own.size):
+        weights.counted[i] = 0.0
         if state.signed[i] == 0.0 and state.bounded[i] == 0.0:
             continue
         move(weights, i, 0.0, state.signed[i], 0.0, 0.0)
         settle(weights, i, state.bounded[i])
+
+
+@inlined
+def go_on(weights, state, window):
+    """Tell that a window of the run, counted from 1, ended; form vectors anew where the solver does.
+
+    Sizes may be smaller by now, and what additions lost, or raised, is relative to what they were. As long
+    as a solver's weights are not formed anew, their drift is far more than that.
+    """
+    weights.total[1] = 0.0
+    if weights.every > 0 and (weights.before + window) % weights.every == 0:
+        form(weights, state)
 
 
 @inlined
@@ -190,17 +225,21 @@ class RowSums(NamedTuple):
 
 
 @inlined
-def sample_sums(weights, i):
-    """`RowSums` of a coordinate by its sample."""
+def sample_sums(weights, i, held):
+    """`RowSums` of a coordinate by its sample, while `held` entries of alpha are not 0."""
     product, change, size, error, doubt = _products(weights, i)
-    # An entry that is off by so much is larger by it. What an empty sample makes is an exact 0.
+    # What an empty sample makes is an exact 0; where all sizes underflow, a solver loses less than these.
     lost = weights.lost * (weights.total[0] + weights.total[1]) if size > 0.0 else 0.0
     roundings = weights.starts[i + 1] - weights.starts[i] + 1
-    error = weights.judge * (error + gamma_of(roundings, U) * (size + error))
+    # Of an alpha that is all 0 again, w is 0 but for its error.
+    rounded = (size if held > 0 else 0.0) + error
+    error = weights.judge * (error + gamma_of(roundings, U) * rounded)
     entry_error = (weights.entry * size + error + lost) * ROUND_UP
-    larger = 1.0 + weights.entry
-    size, doubt = (larger * size + error + lost) * ROUND_UP, (larger * doubt + lost) * ROUND_UP
-    return RowSums(product, product - change, size, entry_error, doubt)
+    # An entry that is off by gamma_n is larger by as much, but a sum of products with such entries errs by
+    # gamma_{k+n} of the exact ones, as one formed from the samples does. What an entry's error makes of
+    # what an increment may differ by is in `entry_error`.
+    size = (size + error + lost) * ROUND_UP
+    return RowSums(product, product - change, size, entry_error, doubt * ROUND_UP)
 
 
 @compiled_sums
