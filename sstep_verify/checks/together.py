@@ -12,6 +12,10 @@ Where no such check decided, the relation does, and says so.
 Where every step of a run was judged, its windows and its end are wrong by its faulty steps only. So the
 defect that explains these says which requirement all of them violate.
 
+Nothing of a window is left out where it holds a single step. So where the run of s = 1 is faulty as well,
+a correction that is missing may be what another defect looks like, as a kernel of which nothing is left off
+the diagonal does.
+
 That every step of a run is correct does not show that windows of s were made. What shows it is a count of
 collectives that passed, or a number that differs, in its last bits, from that of a run of another s.
 """
@@ -29,11 +33,12 @@ from sstep_verify.checks.recorded.message_count import EVERY_STEP
 from sstep_verify.checks.recorded.message_count import ID as MESSAGES
 from sstep_verify.checks.registry import CHECKS, ENDS, STEPS, WINDOWS, gates_of
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.quantities import STREAM, required_quantities
-from sstep_verify.specification import of_verdict
+from sstep_verify.quantities import KERNEL, OVERLAP, SAME, STREAM, required_quantities
+from sstep_verify.specification import of_verdict, quantities_of
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import (
     PLACE,
+    Defect,
     Hint,
     HintKind,
     Note,
@@ -79,6 +84,7 @@ def _related(verdict: Verdict, verdicts: Sequence[Verdict]) -> Verdict:
 
 def settled(case: Case, verdicts: Sequence[Verdict]) -> list[Verdict]:
     """All verdicts on a case, in their order, without what is taken on trust, with hints of each other."""
+    verdicts = _beside_classical(verdicts)
     found = [_named_by_steps(case, _without_trust(case, one, verdicts), verdicts) for one in verdicts]
     for one in verdicts:
         differ = one.evidence.get(FAILED)
@@ -88,6 +94,27 @@ def settled(case: Case, verdicts: Sequence[Verdict]) -> list[Verdict]:
             first = next(k for k, other in enumerate(found) if (other.check, other.s) == (check, s))
             found[first] = replace(found[first], hints=(*found[first].hints, hint))
     return found
+
+
+CORRECTIONS = {KERNEL, SAME, OVERLAP}
+"""Quantities that no window of a single step has."""
+
+
+def _beside_classical(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts; where s = 1 failed as well, missing corrections are no cause that is certain."""
+    gates = gates_of(verdicts)
+    if not any(one.s == 1 and one.check in gates and one.status is Status.FAIL for one in verdicts):
+        return list(verdicts)
+    return [
+        replace(one, defects=tuple(replace(d, shared=d.shared or _corrects(d)) for d in one.defects))
+        for one in verdicts
+    ]
+
+
+def _corrects(defect: Defect) -> bool:
+    """Whether all that a defect violates is on the corrections within a window."""
+    parts = [{*quantities_of(number)} for number in defect.requirements]
+    return bool(parts) and all(part and part <= CORRECTIONS for part in parts)
 
 
 def _named_by_steps(case: Case, verdict: Verdict, verdicts: Iterable[Verdict]) -> Verdict:
@@ -100,7 +127,8 @@ def _named_by_steps(case: Case, verdict: Verdict, verdicts: Iterable[Verdict]) -
         whole = steps.coverage is not None and steps.coverage.judged == steps.coverage.of
         if (steps.check, steps.s, steps.status) != (STEPS, verdict.s, Status.FAIL) or not whole:
             continue
-        if steps.defects and all(steps.requirement in one.requirements for one in steps.defects):
+        certain = all(steps.requirement in one.requirements and not one.shared for one in steps.defects)
+        if steps.defects and certain:
             note = Note(NoteKind.NAMED_BY_STEPS, (steps.check,))
             # Where the steps show the cause, none is guessed from the size of an error.
             hints = tuple(one for one in verdict.hints if one.kind is not HintKind.DECLARE_WEIGHTS)

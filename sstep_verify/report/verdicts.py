@@ -130,7 +130,8 @@ def _label(verdict: dict) -> str:
     hints = {hint["kind"] for hint in verdict.get("hints", ())}
     if HintKind.PART_OF_RUN in hints:
         return "Known defects that reproduce it if present only in a part of the run"
-    one = len(verdict.get("defects", ())) == 1 and HintKind.AT_LIMITS not in hints
+    defects = verdict.get("defects", ())
+    one = len(defects) == 1 and not defects[0].get("shared") and HintKind.AT_LIMITS not in hints
     return "Cause" if one else "Known defects that reproduce it"
 
 

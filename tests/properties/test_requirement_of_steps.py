@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from small_solvers import callable_of, descend, drawn, kernel_of
 
-from sstep_verify import judge
+from sstep_verify import RBFKernel, judge, verify
 from sstep_verify.verdict import NoteKind, Status
 
 SEEDS = [
@@ -77,3 +78,24 @@ def test_a_defect_that_the_steps_name_has_one_requirement(seed, task, check, fun
     assert bool(steps.defects) == of_steps(other) == named
     assert other.requirement == (steps.requirement if named else alone.requirement)
     assert steps.requirement == ("S-3.5" if named else OWN["window-replay"][task])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_kernel_too_narrow_at_every_s_is_no_missing_correction(seed):
+    """Off the diagonal it leaves nothing, so that from alpha = 0 a window of all steps lacks its corrections."""
+
+    def too_narrow(problem, blocks, s, a0, log):
+        kernel = RBFKernel(problem.kernel.sigma * 10.0 ** (3 + seed))
+        alpha = a0.copy()
+        for step in range(len(blocks)):
+            alpha = descend(replace(problem, kernel=kernel), blocks[step : step + 1], 1, alpha)
+            log[step] = alpha[blocks[step]]
+        return alpha
+
+    report = verify(
+        callable_of(log=True, function=too_narrow), "smoke", tasks=["krr"], kernels=["rbf"], seed=seed
+    )
+    steps = [one for one in report.results.verdicts if one["check"] == "step-replay"]
+    assert {one["status"] for one in steps} == {"FAIL"}
+    assert {one["s"] for one in steps} > {1}
+    assert not any("Cause" in one["reason"] or "Violates S-3.5" in one["reason"] for one in steps)

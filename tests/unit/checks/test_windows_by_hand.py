@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sstep_reference.arithmetic import Rational
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.comparison import Comparison, Window
 from sstep_verify.checks.shared.continued import joined
-from sstep_verify.checks.together import related
+from sstep_verify.checks.together import CORRECTIONS, related, settled
 from sstep_verify.checks.window.compare import RunWindow, resolution
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
@@ -18,8 +20,11 @@ from sstep_verify.oracle.replay import Replay
 from sstep_verify.oracle.window_ends import begun_window
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.quantities import KERNEL, RidgeSteps, SvmSteps
+from sstep_verify.report.verdicts import _label
+from sstep_verify.report.words import cause, violated
+from sstep_verify.specification import specification
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import Defect, Status, Verdict
 
 
 @pytest.mark.parametrize(
@@ -91,3 +96,31 @@ def test_the_origin_is_that_of_the_bound_whose_ratio_is_told(ratio, origin):
     comparison = Comparison(ratio, ratio, 1.0, Window(0, 2))
     found = joined(told, case, plain, after, comparison, "bounds/window/svm")
     assert (found.ratio, found.bound_origin) == (max(ratio, 0.1), origin)
+
+
+@given(
+    sentence=st.sampled_from([one for one in specification().sentences if one.mistakes or one.quantities]),
+    gate=st.sampled_from(["step-replay", "window-replay"]),
+    classical=st.sampled_from([Status.PASS, Status.FAIL, Status.VACUOUS]),
+    part=st.none() | st.just((33, 36)),
+)
+def test_a_missing_correction_is_no_certain_cause_where_s_1_is_faulty(sentence, gate, classical, part):
+    """A window of one step has none. Where the kernel is nearly the identity, it looks like one."""
+    problem = Problem("two", np.eye(2), np.ones(2), LinearKernel(), Hinge(1.0))
+    case = Case("a", problem, IndexStream("uniform", 2, 1, 8), (1, 4), 8, Declaration("any", log=True))
+    name = next(iter((*sentence.mistakes, *(f"{quantity} left out" for quantity in sentence.quantities))))
+    named = Defect((name,), None, (sentence.number,), part=part)
+
+    def verdict(check, s, status, *defects):
+        requirement = sentence.number * bool(defects)
+        fields = {"defects": defects, "requirement": requirement}
+        return Verdict(check, "a", "p", s, 1, status, 0.1, 0.1, 1.0, "absolute", 4, 4, **fields)
+
+    plain = verdict(gate, 1, classical), verdict("step-replay", 4, Status.FAIL, named)
+    _, found = settled(case, plain)
+    between = bool(sentence.quantities) and {*sentence.quantities} <= CORRECTIONS
+    uncertain = classical is Status.FAIL and between
+    assert found.defects[0].shared == uncertain
+    assert cause(found.defects).startswith("Cause") == (not uncertain)
+    assert violated(found).startswith("May violate") == uncertain
+    assert (_label({"defects": [{"shared": one.shared} for one in found.defects]}) == "Cause") != uncertain
