@@ -121,6 +121,7 @@ DECIMALS = 6
 class AdmissibleSolver(Choices):
     """A correct solver that works as its `Choices` say."""
 
+    @np.errstate(all="ignore")  # Numbers of the whole range of a type overflow, also in what is claimed.
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Make the run; InputError if a factorisation fails."""
         own, declared, scale = Steps(self, request.problem), self.declaration, self.scale

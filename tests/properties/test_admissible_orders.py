@@ -6,7 +6,9 @@ a solver of its own (studies/admissible/), as window-replay and step-replay judg
 
 from __future__ import annotations
 
+import contextlib
 import os
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -17,14 +19,27 @@ from sstep_verify.checks.metamorphic.scaling_range import kernel_span, no_room_f
 from sstep_verify.checks.shared.comparison import Window
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.declaration import Declaration
+from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import LinearKernel, Problem, Ridge
+from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 from studies.admissible.solver import draw
 from studies.false_positives.groups import decided
 
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "150"))
+
+
+def test_a_drawn_solver_warns_of_no_number_that_leaves_the_range():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seed in range(200):
+            solver, case = draw(seed)
+            with contextlib.suppress(InputError):  # A factorisation failed.
+                solver.run(
+                    RunRequest(case.problem, case.stream, case.s_values[0], case.iterations, log=True)
+                )
 
 
 @pytest.mark.parametrize("draws", [50, pytest.param(DRAWS, marks=pytest.mark.nightly)])
