@@ -50,6 +50,7 @@ NO_BOUNDS = {
     "bounds.optimum.reported": {"may_overflow"},
     "bounds.optimum.svm": {"uniqueness"},
     "bounds.screen": {"grow"},
+    "bounds.step.drift": {"sized_samples"},
     "bounds.step.residual": {"factored"},
     "bounds.window.svm": {"new_state", "svm_arithmetic"},
     "bounds.window.svm_formulas": {"carry"},

@@ -156,9 +156,9 @@ class _Judged:
         status, reason = roll_up(verdicts)
         if status is Status.PASS and judges_ends(verdicts, case.declaration.level):
             reason = f"{FINAL_ONLY}: {reason}"
-        if status is Status.VACUOUS:
+        if status is Status.VACUOUS and case.problem.samples > 1:
             largest = reference.largest_off_diagonal
-            reason = f"largest off-diagonal kernel entry {largest:.3g}: {reason}"
+            reason = f"largest off-diagonal kernel entry {largest:.3g} in float64: {reason}"
         sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
         whole = with_draws(case, sound.values())
         length = exact_iterations(family, case)
@@ -222,11 +222,11 @@ class _Judged:
 
 
 def _say_first(check: Check, case: Case, found: list[Verdict]) -> None:
-    """Say the verdict of a check on a case, if it is the first of the campaign that is PASS or FAIL."""
+    """Say the verdict of a check on a case if it is PASS or FAIL, unless one of the campaign was said."""
     statuses = {one.status for one in found}
     if Status.FAIL in statuses or statuses == {Status.PASS}:
         status = Status.FAIL if Status.FAIL in statuses else Status.PASS
-        say(f"{status}: check {check.id} of {case.id} (the first verdict)", "the first verdict")
+        say(f"{status}: check {check.id} of {case.id}", "the first verdict")
 
 
 def _told(verdicts: list[Verdict]) -> bool:

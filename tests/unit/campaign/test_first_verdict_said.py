@@ -33,5 +33,5 @@ def test_only_what_decides_is_a_first_verdict(statuses, status):
             cast(Any, SimpleNamespace(id="a case")),
             cast(Any, found),
         )
-    lines = [Said(f"{status}: check contract of a case (the first verdict)", "the first verdict")]
+    lines = [Said(f"{status}: check contract of a case", "the first verdict")]
     assert heard == (lines if status else [])
