@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.checks.steps.effects import (
+    UNKNOWN,
     certain,
     clipped_effects,
     divided,
@@ -158,8 +159,9 @@ def _clipped_step(kept, bound, step, constants, effects, tested, first, tail, en
     if step >= tail:
         change = abs(end.value - entry[BEFORE])
         _note_left_out(tested, TAIL, change, end.bound)
-        if change > 0.0:
-            error = DETECTION_FACTOR * end.bound / change
+        slope = change - UNKNOWN * max(end.bound, end.error)
+        if slope > 0.0:
+            error = DETECTION_FACTOR * end.bound / slope
             _note_from(tested, TAIL, iteration, error, error)
 
 

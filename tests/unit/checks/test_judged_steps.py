@@ -400,3 +400,22 @@ def test_parts_of_rows_are_joined_to_what_all_give_at_once(monkeypatch):
                 np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-13)
             assert parts.more_roundings == whole.more_roundings
             assert np.array_equal(parts.heights, whole.heights)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_tail_that_moves_by_less_than_is_known_has_no_limit(seed):
+    """Of a run that has converged: what its last steps move is rounding, and of no certain size."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    data, labels = generator.standard_normal((5, 3)), np.where(generator.random(5) < 0.5, -1.0, 1.0)
+    problem = Problem("converged", data, labels, LinearKernel(), SquaredHinge(1.0))
+    stream, tested = IndexStream("uniform", 5, 1, 2002, seed=seed), ProductionSolver()
+    case = Case("converged", problem, stream, (4,), 2002, tested.declaration)
+    run = tested.run(RunRequest(problem, stream, 4, 2002, log=True))
+    found = StepJudge(case, Oracle(problem)).run(run)
+    limits = found.tested.least[:, step_statistics.TAIL]
+    draws, log = found.judge.logged(run, 2000, 2002)
+    before = np.array([found.judge.alpha_before(run, k)[i] for k, (i,) in enumerate(draws, 2000)])
+    # The values of the judge and of the log are within a bound of each other each.
+    moved, bounds = np.abs(log[:, 0] - before), found.tally.bound[-2:]
+    assert (moved <= 3.0 * bounds).all()
+    assert np.isinf(limits).all()
