@@ -264,9 +264,9 @@ class Check:
     rests_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     bounds: tuple[str, ...] = ()
     vacuous: str = (
-        "nothing was compared, or no bound is finite, or a run to be compared is faulty by itself, or every "
-        "comparison passes and would pass with the injected defect too. Each quantity of a step says by "
-        "itself whether it was tested"
+        "nothing was compared, or no bound is finite, or a run to be compared is faulty by itself, or "
+        "every comparison passes and would pass with the injected defect too. Each quantity of a step says "
+        "by itself whether it was tested"
     )
     level: int | None = None
     applies: Callable[[Case, int], bool] = every_run
