@@ -74,7 +74,7 @@ class SomeProgram:
         self.name = program.name
         self._solvers: dict[int, DelayedProgram] = {}
         self._seconds: dict[tuple[int, int], float] = {}
-        set_up(program)
+        set_up(described.program)  # A witness that nobody named is made when a run needs it.
 
     def knows(self, s: int) -> bool:
         """Whether it can run with this s."""

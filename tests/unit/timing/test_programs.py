@@ -15,6 +15,7 @@ from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.problems import LinearKernel, Problem, kernel_from, loss_from
 from sstep_verify.ranks.environment import launcher
 from sstep_verify.ranks.interposer import build_interposer
+from sstep_verify.timing import programs
 from sstep_verify.timing.measure import Delay
 from sstep_verify.timing.programs import SomeProgram, as_fixed
 from sstep_verify.timing.ranks import Wanted
@@ -110,7 +111,13 @@ def test_a_program_without_ranks_cannot_run_on_two():
 
 
 def test_a_program_whose_mpi_has_no_compiler_is_refused():
-    program = SomeProgram(described(("true", "{s}", "{H}"), witness="no-such-mpicc"), problem())
+    with pytest.raises(InputError, match="its witness = 'no-such-mpicc'"):
+        SomeProgram(described(("true", "{s}", "{H}"), witness="no-such-mpicc"), problem())
+
+
+def test_a_witness_that_nobody_named_is_made_when_a_run_needs_it(monkeypatch):
+    monkeypatch.setattr(programs, "WRAPPER", "no-such-mpicc")
+    program = SomeProgram(described(("true", "{s}", "{H}")), problem())
     with pytest.raises(InputError, match="no-such-mpicc"):
         program.sample(2, 1, Delay(), 0.1)
 
