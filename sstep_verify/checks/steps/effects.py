@@ -238,10 +238,15 @@ def of_residual(quantity, effect, kept, step, constants, error):
 
     The norm grows with d, so that from where it exceeds twice that of the bounds every error shows. A
     smaller one shows where it is large in one entry, which it changes by d w |e| / (1 - d w) at most.
+
+    What is changed in the residual changes the increment as well, and the bounds grow with that, by
+    `Kept.growth` of its norm each.
     """
     left, moved = kept.left[step], _feedback(quantity, kept, step, constants)
     whole, wide, drift = norm(effect), norm(left), 0.0
-    room = whole - UNKNOWN * (wide + norm(error)) - DETECTION_FACTOR * moved * wide
+    grown = DETECTION_FACTOR * kept.growth[step]
+    room = whole * (1.0 - grown * np.sqrt(effect.size))
+    room -= UNKNOWN * (wide + norm(error)) + DETECTION_FACTOR * moved * wide
     least = DETECTION_FACTOR * wide / room if room > 0.0 else np.inf
     if quantity != CURVATURE and moved > 0.0:
         if not moved * least < 0.5:
@@ -250,6 +255,7 @@ def of_residual(quantity, effect, kept, step, constants, error):
     for place in range(effect.size):
         need = DETECTION_FACTOR * left[place]
         room = abs(effect[place]) - UNKNOWN * max(left[place], error[place]) - drift - moved * need
+        room -= grown * (whole + drift)
         if room > 0.0:
             least = min(least, need / room)
     return least
@@ -358,4 +364,10 @@ def certain(quantity, effect, kept, step, constants, size):
     elif quantity == OFF_DIAGONAL:
         # The increment without them is at least this share of the right one.
         share = constants.factors.modulus / largest(kept.size[step])
-    return size if share == 0.0 else share * norm(effect) / norm(left)
+    whole, growth = norm(effect), kept.growth[step]
+    if share != 0.0:
+        return share * whole / (norm(left) + growth * np.sqrt(effect.size) * share * whole)
+    most = 0.0
+    for place in range(effect.size):
+        most = larger(most, effect[place], left[place] + growth * whole)
+    return min(size, most)

@@ -54,7 +54,7 @@ class Segment(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What is kept of the steps of a segment; the last six of K-RR.
+    """What is kept of the steps of a segment; the last seven of K-RR.
 
     Parameters
     ----------
@@ -63,6 +63,9 @@ class Kept(NamedTuple):
     increment, applied, residual, left, size : ndarray, shape (steps, b)
         The logged increment; G times that; what it leaves of the right-hand side; bounds on the entries of
         that; bounds on the diagonal of the block system G.
+    growth : ndarray, shape (steps,)
+        By how much, at most, the bound on an entry grows with another right-hand side, over the 2-norm of
+        what is added to that: a longer increment is rounded more.
     solved : ndarray of bool, shape (steps,)
         Whether there is a residual.
     """
@@ -73,6 +76,7 @@ class Kept(NamedTuple):
     residual: np.ndarray
     left: np.ndarray
     size: np.ndarray
+    growth: np.ndarray
     solved: np.ndarray
 
     @classmethod
@@ -80,7 +84,8 @@ class Kept(NamedTuple):
         """Room for so many steps of b coordinates."""
         solved = 0 if of_svm else steps
         own = np.zeros((5, solved, block))
-        return cls._make((np.zeros((steps, block, 9)), *own, np.zeros(solved, dtype=np.bool_)))
+        growth = np.zeros(solved)
+        return cls._make((np.zeros((steps, block, 9)), *own, growth, np.zeros(solved, dtype=np.bool_)))
 
 
 class Passed(NamedTuple):

@@ -75,6 +75,33 @@ def norm(vector):
     return np.sqrt(total) * largest
 
 
+NEGLIGIBLE = 2.0**-10
+"""Growth of a bound over what makes it grow of which no sharper bound is looked for."""
+
+
+@inlined
+def _smallest_eigenvalue(block, doubt, trace, modulus):
+    """The smallest eigenvalue of G at least: m, or what the inverse of its factor says, where that is more.
+
+    G = U'U but for `doubt`, and the square of the Frobenius norm of U^-1 is the trace of (U'U)^-1. Columns
+    of U^-1 by substitution are off by ``gamma_b |U^-1||U|`` of themselves (Higham 2002, Theorem 8.5), of
+    a norm that the root of ``b trace / m`` bounds.
+    """
+    count, total = block.system.shape[0], 0.0
+    lost = 2.0**-52 * count**2 * np.sqrt(count * trace / modulus)
+    if not lost <= 2.0**-7 or not factored(block.system, block.factor):
+        return modulus
+    for column in range(count):
+        solved = block.system[column]  # No longer needed: the factor holds all of it.
+        for row in range(column, -1, -1):
+            rest = 1.0 if row == column else 0.0
+            for place in range(row + 1, column + 1):
+                rest -= block.factor[row, place] * solved[place]
+            solved[row] = rest / block.factor[row, row]
+            total += solved[row] ** 2
+    return max(modulus, (1.0 - 2.0**-5) / total - doubt) if total > 0.0 else modulus
+
+
 @inlined
 def _worst_entry(residual, left):
     """Place of the entry of a residual that is largest beside its bound, or of the first NaN."""
@@ -101,6 +128,7 @@ def judged_residual(rows, state, block, segment, step, constants, progress, kept
     left, increment = kept.left[step], kept.increment[step]
     for place in range(count):
         left[place] = np.inf
+    kept.growth[step] = np.inf
     spread, most_often = _increment(state, block, increment, drawn, logged, constants.sums)
     block.apart[0] = largest if most_often > 1 else 0.0
     system = _equations(rows, state, block, drawn, step, constants, progress, kept)
@@ -132,6 +160,17 @@ def judged_residual(rows, state, block, segment, step, constants, progress, kept
         kind = constants.factors.kind
         if (kind < LU or (kind == LU and count == 1)) and factored(block.system, block.factor):
             shared = solve_errors(constants, block.factor, block.reach, doubt, trace, left)
+        # All that the increment meets above, a unit of its length.
+        rounded = constants.sums.u * (progress.steps + 8)
+        meets = constants.solve + constants.system + constants.judge + rounded
+        grown = min(shared, backward) + meets * trace + 2.0 * given
+        if most_often > 1:
+            apart = change / (constants.factors.modulus - change)
+            grown += apart * (change + 2.0 * count * trace * rounded)
+        least = constants.factors.modulus
+        if not grown < NEGLIGIBLE * least:
+            least = _smallest_eigenvalue(block, doubt, trace, least)
+        kept.growth[step] = grown / (least - change) * ROUND_UP if change < least else np.inf
         shared = min(shared, backward) * norm(block.reach)
     for place in range(count):
         left[place] = (left[place] + shared + underflow_error + drift + unequal) * ROUND_UP
