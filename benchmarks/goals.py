@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any, NamedTuple
 
 import judgement
@@ -27,9 +27,9 @@ import numpy as np
 import peer
 import peers
 import tuning
-from grid import Report, column, take_turns, timed
+from grid import ROOT, Report, column, spent, take_turns, timed
 
-from sstep_verify.errors import InputError, SstepVerifyError
+from sstep_verify.errors import SstepVerifyError
 from sstep_verify.problems import Hinge, Kernel, LinearKernel, Problem, RBFKernel
 from sstep_verify.problems.data import datasets
 from sstep_verify.solver.communicator import SelfCommunicator
@@ -38,20 +38,11 @@ from sstep_verify.solver.training.decisions import decide
 from sstep_verify.solver.training.intervals import Training
 from sstep_verify.timing.measure import quartiles
 
-ROOT = Path(__file__).parents[1]
-
 SMALL_LOOPS = {"colon-cancer": LinearKernel(), "duke": RBFKernel(1.4e-4), "diabetes_scale": RBFKernel(1.0)}
 """Data sets whose whole run takes well under a second."""
 
 MOST = 10_000_000
 """Iterations that none of them makes before it reaches the default tolerance."""
-
-
-class Used(NamedTuple):
-    """Seconds of processors and of the clock that a process took with its children."""
-
-    processor: float
-    clock: float
 
 
 class Row(NamedTuple):
@@ -66,21 +57,6 @@ class Row(NamedTuple):
     goal: float
     works: Mapping[str, Callable[[], float]]
     once: bool = False
-
-
-def spent(words: list[str], threads: int | None = 1, **environment: str) -> Used:
-    """Run a process to its end, which must be a good one; None: nobody says how many threads BLAS has."""
-    given = os.environ | environment
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        given.pop(variable, None)
-        given |= {} if threads is None else {variable: str(threads)}
-    begin = perf_counter()
-    job = subprocess.Popen(words, env=given, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(job.pid, 0)
-    job.returncode = os.waitstatus_to_exitcode(status)
-    if job.returncode:
-        raise InputError(f"{' '.join(words[:6])} ... ended with {job.returncode}: run it by hand")
-    return Used(usage.ru_utime + usage.ru_stime, perf_counter() - begin)
 
 
 def command(*words: str) -> list[str]:

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
+from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sstep_verify import provenance
+from sstep_verify.errors import InputError
 from sstep_verify.files import write_text
 
 SEED = 20
 """Of everything drawn."""
+
+ROOT = Path(__file__).parents[1]
 
 
 def timed(work: Callable[[], object], clock: Callable[[], float] = perf_counter) -> float:
@@ -25,6 +31,28 @@ def timed(work: Callable[[], object], clock: Callable[[], float] = perf_counter)
     begin = clock()
     work()
     return clock() - begin
+
+
+class Used(NamedTuple):
+    """Seconds of processors and of the clock that a process took with its children."""
+
+    processor: float
+    clock: float
+
+
+def spent(words: list[str], threads: int | None = 1, **environment: str) -> Used:
+    """Run a process to its end, which must be a good one; None: nobody says how many threads BLAS has."""
+    given = os.environ | environment
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        given.pop(variable, None)
+        given |= {} if threads is None else {variable: str(threads)}
+    begin = perf_counter()
+    job = subprocess.Popen(words, env=given, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(job.pid, 0)
+    job.returncode = os.waitstatus_to_exitcode(status)
+    if job.returncode:
+        raise InputError(f"{' '.join(words[:6])} ... ended with {job.returncode}: run it by hand")
+    return Used(usage.ru_utime + usage.ru_stime, perf_counter() - begin)
 
 
 def take_turns(works: Mapping[str, Callable[[], float]], repeats: int) -> list[dict[str, float]]:
