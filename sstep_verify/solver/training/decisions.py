@@ -82,8 +82,8 @@ def decide(
     """
     kept, block, why = kept or {}, settings.block, settings.block_reason
     stored = float(samples) if stored is None else stored
-    if block == 1:  # Whether anybody asked for it is not known here.
-        why = "as given, or the default"
+    # Of a block of 1 it is not known here whether anybody asked for it.
+    why = "as given, or the default" if block == 1 else why
     if block == "auto":
         block, why = 1, "solves cost no more than the rest"
         if settings.ridge:
