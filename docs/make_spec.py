@@ -36,8 +36,8 @@ docs/make_spec.py`.
 | P | ranks |
 
 "Up to rounding" never means a chosen tolerance. It means a bound that is proved for every implementation
-of what the solver declares, in any order of summation ([verdicts](verdicts.md)). It is computed from the
-input at hand. "Bit for bit" means equal.
+of what the solver declares, in any order of summation. It is computed from the input at hand. For S-4.2 it
+may be an estimate, and then the verdict says so ([verdicts](verdicts.md)). "Bit for bit" means equal.
 
 Levels are those of a solver under test: L0 returns its final alpha; L1 takes index stream and first
 alpha; L2 leaves alpha at window ends; L3 counts its communication. The level of a requirement is the
