@@ -18,11 +18,11 @@ import sys
 import sysconfig
 import traceback
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from modulefinder import ModuleFinder
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from sstep_verify.errors import InputError, closest
 from sstep_verify.floating_point import restore_with_warning, state_of_caller
@@ -46,7 +46,7 @@ def _imported(name: str, where: str) -> ModuleType:
     sys.argv = [name]
     try:
         # A parser of arguments prints its usage on standard error.
-        with contextlib.redirect_stderr(printed), state_of_caller(keep=True):
+        with contextlib.redirect_stderr(printed), state_of_caller(keep=True), _exits_raised():
             found = importlib.import_module(name)
     except (Exception, SystemExit) as error:
         places = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith(f"{name}.py")]
@@ -65,6 +65,23 @@ def _imported(name: str, where: str) -> ModuleType:
     if sys.stderr is not None:
         sys.stderr.write(printed.getvalue())
     return found
+
+
+@contextlib.contextmanager
+def _exits_raised() -> Iterator[None]:
+    """Let `os._exit` raise in this process: it would end the command without a word, by its own code."""
+    exit_at_once, own = os._exit, os.getpid()
+
+    def raised(status: int) -> NoReturn:
+        if os.getpid() != own:  # A process that the module forked may end.
+            exit_at_once(status)
+        raise SystemExit(f"os._exit({status})")
+
+    os._exit = raised
+    try:
+        yield
+    finally:
+        os._exit = exit_at_once
 
 
 def _told(error: BaseException) -> str:

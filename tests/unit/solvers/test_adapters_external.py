@@ -80,6 +80,7 @@ def test_what_is_no_solver_is_refused_in_one_line(name, words):
     [
         ("import sys\nn = int(sys.argv[1])", "IndexError: list index out of range (line 2 of script"),
         ("import sys\nsys.exit('usage: script FILE')", "ends the program while it is imported (line 2"),
+        ("import os\nos._exit(0)", "ends the program while it is imported (line 2"),
         (
             "import argparse\np = argparse.ArgumentParser()\np.add_argument('file')\np.parse_args()",
             "the following arguments are required: file",
