@@ -288,7 +288,8 @@ def closest(name: object, known: Iterable[str], words: Mapping[str, str] | None 
         return ""  # Nobody means a word by it, and Python prints no number of thousands of digits.
     names, begin = list(known), str(name)
     longer = [one for one in names if len(begin) >= LEAST_BEGIN and one.startswith(begin)]
-    matches = difflib.get_close_matches(begin, names, n=1) or (longer if len(longer) == 1 else [])
+    same = [one for one in names if one.casefold() == begin.casefold()]
+    matches = same or difflib.get_close_matches(begin, names, n=1) or (longer if len(longer) == 1 else [])
     return f" (did you mean {(words or {}).get(matches[0], matches[0])!r}?)" if matches else ""
 
 

@@ -214,6 +214,10 @@ def kernel_of(text: str) -> Any:
         key, _, number = word.partition("=")
         keys = {one: [item.name for item in fields(kind)] for one, kind in KNOWN.items()}
         if key not in keys[name]:
+            if word.isdecimal() and parameters:
+                last = list(parameters)[-1]
+                meant = f"{last}={parameters[last]:g}.{word:.40}"
+                raise InputError(f"{where}: a comma ends a number; write {meant} with a point")
             users = [one for one in keys if key in keys[one]]
             own = ", ".join(keys[name]) or "no number"
             way_out = f", or give --kernel {' or '.join(users)}" if users else ""

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from sstep_verify import __version__
 from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers
 from sstep_verify.cli.main import COMMANDS, cli
+from sstep_verify.cli.options import kernel_of
 from sstep_verify.errors import InputError, closest
 
 
@@ -113,3 +114,13 @@ def test_a_program_that_is_named_as_a_solver_is_given_to_exec(name, tmp_path, mo
     (command,) = re.findall(r"--exec (.*), or describe", str(raised.value))
     (words,) = shlex.split(command)
     assert shlex.split(words) == [f"./{name.removeprefix('./')}", "{dir}"]
+
+
+@pytest.mark.parametrize("name", ["RBF", "Linear", "POLYNOMIAL"])
+def test_a_name_in_other_capitals_is_meant(name):
+    assert closest(name, ["linear", "polynomial", "rbf"]) == f" (did you mean {name.lower()!r}?)"
+
+
+def test_a_decimal_comma_is_told_with_the_number_that_is_meant():
+    with pytest.raises(InputError, match=r"write sigma=0\.5 with a point"):
+        kernel_of("rbf,sigma=0,5")
