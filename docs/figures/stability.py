@@ -59,7 +59,7 @@ def growth(sentence: str) -> str | None:
     """The line of the table of growth that a sentence of the report makes; None of another sentence."""
     number = r"(-?[\d.]+)"
     found = re.search(
-        rf"^(\w+, [\w-]+): .* the classical error {number} times in the median .* in a scenario .*?"
+        rf"^(\w+, [\w-]+): .* error is {number} times the smallest in the median .* in a scenario .*?"
         rf"\(exponent {number}, 95% interval {number} to {number}\), a factor of {number} from",
         sentence,
     )
