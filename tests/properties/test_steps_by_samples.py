@@ -57,7 +57,7 @@ def drawn_problem(generator) -> Problem:
     return Problem("drawn", held, labels, LinearKernel(), loss)
 
 
-def drawn_case(generator, number: int, *, samples_from_start: bool = True):
+def drawn_case(generator, number: int):
     """A case whose solver may form products from the samples, and a correct run of it."""
     problem, solver = drawn_problem(generator), SOLVERS[number % len(SOLVERS)]
     m, s, length = problem.samples, int(generator.integers(1, 9)), int(generator.integers(1, 120))
