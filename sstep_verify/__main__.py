@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
+
+from sstep_verify.standard_library import hiding, put_working_folder_last
+
+if __name__ == "__main__":
+    put_working_folder_last()
+
 import signal
 from typing import NoReturn
 
 INTERRUPTED = 130
 """Exit code of a command that was interrupted (128 + SIGINT)."""
+
+UNUSABLE = 2
+"""Exit code where the user has to change something before a command can begin."""
 
 
 def end_at_once(*_: object) -> NoReturn:
@@ -27,7 +37,13 @@ def main() -> None:
     handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if handled:
         signal.signal(signal.SIGINT, end_at_once)
-    from sstep_verify.cli.main import main as command
+    try:
+        from sstep_verify.cli.main import main as command
+    except Exception as error:
+        if not (found := hiding(error)):
+            raise
+        os.write(2, f"error: {found}\n".encode(errors="backslashreplace"))
+        sys.exit(UNUSABLE)
 
     try:
         if handled:

@@ -41,6 +41,7 @@ from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.ranks.environment import launch_variables, launcher
 from sstep_verify.solver.settings import EXCHANGES, OR, Options
 from sstep_verify.solver.training.schedule import Segment, numbers_of, windows_of
+from sstep_verify.standard_library import without_working_folder
 from sstep_verify.trajectory import AT_LEAST, AT_MOST, RELATIVE, Claim, Trajectory
 
 LIMIT = 300.0
@@ -210,7 +211,8 @@ class CommandSolver(TrainingSolver):
         # One rank that is given no largest s counts, and tunes nothing.
         s = "auto" if self._ranks > 1 else f"auto:{request.s}"
         words: list[object] = [
-            sys.executable, "-m", "sstep_verify", "solve", data, "--out", room / "result",
+            sys.executable, *without_working_folder(), "-m", "sstep_verify", "solve", data,
+            "--out", room / "result",
             "--task", problem.loss.task, "--s", s if options.tuned else request.s, "--block", stream.block,
             "--kernel", identify(problem.kernel), "--stream", stream.kind, "--seed", stream.seed,
             "--interval", self._interval * request.s,

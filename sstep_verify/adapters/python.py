@@ -190,10 +190,22 @@ def _without(found: object, attribute: str, module: str, where: str) -> InputErr
     """The error of an object that is not there, with one that is like it, or those that are solvers."""
     if not isinstance(found, ModuleType):
         return InputError(f"{where} cannot be had: {type(found).__name__} has no {attribute!r}")
+    if hides := _hides_own(module):
+        return InputError(f"{where} cannot be had: module {module!r} is {hides}")
     public = [name for name in vars(found) if not name.startswith("_")]
     solvers = [name for name in public if isinstance(getattr(found, name), Solver)]
     meant = closest(attribute, public) or (f"; solvers in it: {', '.join(solvers)}" if solvers else "")
     return InputError(f"{where} cannot be had: module {module!r} has no {attribute!r}{meant}")
+
+
+def _hides_own(module: str) -> str:
+    """Where a module is from, if a file of the working folder has its name, too; else an empty text."""
+    first = module.partition(".")[0]
+    own = next((file for file in (f"{first}.py", first) if os.path.exists(file)), "")
+    place = getattr(sys.modules.get(first), "__file__", None)
+    if not own or (place and os.path.realpath(place).startswith(os.path.realpath(own))):
+        return ""
+    return f"{place or 'a part of Python'}, which comes before {own} of the working folder; rename {own}"
 
 
 def digest_of_code(name: str) -> str:

@@ -33,6 +33,7 @@ from sstep_verify.compiled import compiling_told, unkept
 from sstep_verify.files.streams import lossy_output, open_standard_streams
 from sstep_verify.floating_point import in_own_state
 from sstep_verify.provenance import THREAD_VARIABLES
+from sstep_verify.standard_library import SAFE_PATH
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 5.0
@@ -101,15 +102,21 @@ class _Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(other, self._kind), daemon=True)
-        # An interrupt of the terminal reaches it, too. Until it ignores that, the interrupt must wait; the
-        # tracker, which the first start would begin, lets interrupts through.
-        resource_tracker.ensure_running()
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        safe = os.environ.get(SAFE_PATH)
+        self.process = context.Process(target=_serve, args=(other, self._kind, safe), daemon=True)
+        # Python's own modules are those of the library until the process has our list of folders.
+        os.environ[SAFE_PATH] = "1"
         try:
-            self.process.start()
+            # An interrupt of the terminal reaches it, too. Until it ignores that, the interrupt must wait;
+            # the tracker, which the first start would begin, lets interrupts through.
+            resource_tracker.ensure_running()
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                self.process.start()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            _set_safe_path(safe)
         other.close()  # So that the end of the process is the end of the pipe.
 
     def begin(self, unit: Unit, plan: Plan) -> None:
@@ -196,9 +203,18 @@ class _Worker:
         self.pipe.close()
 
 
+def _set_safe_path(value: str | None) -> None:
+    """Give the variable the value that the user's environment has; programs of a solver get it, too."""
+    if value is None:
+        os.environ.pop(SAFE_PATH, None)
+    else:
+        os.environ[SAFE_PATH] = value
+
+
 @in_own_state
-def _serve(pipe: Connection, kind: Kind) -> None:
+def _serve(pipe: Connection, kind: Kind, safe: str | None) -> None:
     """Run what is handed over; the interrupt is the parent's business, and its death the end of this."""
+    _set_safe_path(safe)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # `_Worker._start` blocked it.
     signal.signal(signal.SIGTERM, ending)

@@ -35,6 +35,7 @@ from sstep_verify.errors import (
 )
 from sstep_verify.files.paths import shortened
 from sstep_verify.files.streams import open_standard_streams
+from sstep_verify.standard_library import hiding
 
 PIPE_CLOSED = 141
 """Exit code of a program whose output nobody reads any more, as a shell tells it (128 + SIGPIPE)."""
@@ -357,6 +358,8 @@ def told(error: Exception) -> tuple[str, int]:
     for kinds, reason, way_out in MACHINE:
         if isinstance(error, kinds):
             return f"error: {reason} ({text:.200}); {way_out}", 2
+    if found := hiding(error):
+        return f"error: {found} ({type(error).__name__}: {text:.200})", 2
     if package := _not_loaded(error):
         named = sorted(name for name in os.environ if name.startswith((f"{package.upper()}_", *SETTINGS)))
         known = f" (set here: {', '.join(named)})" if named else ""

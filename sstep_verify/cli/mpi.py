@@ -135,7 +135,7 @@ def _on_path(program: str) -> Finding:
     """Start ranks with another mpiexec, the one that a shell would find."""
     what = f"{program}, which a shell finds first"
     advice = f"start with {environment.launcher()}, or put its folder first on PATH"
-    words = [program, "-n", str(RANKS), sys.executable, "-c", TRIAL]
+    words = [program, "-n", str(RANKS), sys.executable, "-P", "-c", TRIAL]
     try:
         answer = subprocess.run(
             words, env={**environment.OPEN_MPI, **environment.launch_variables()}, stdin=subprocess.DEVNULL,
