@@ -152,7 +152,7 @@ def sentences(found: Sequence[Cell]) -> list[str]:
         int(row["absent"]) for row in _rows("variants.csv") if row["variant"].startswith(SMALL_CACHE)
     )
     stated = (TABLES.parent / "made.json").read_text("utf-8")
-    pairs, injected = re.findall(r"([\d,]+ of [\d,]+) (?:pairs|planted)", stated)
+    pairs, injected = re.findall(r"([\d,]+ of [\d,]+) (?:possible pairs|injected defects)", stated)
     return [
         f"{counts['failed'] or 'None'} of {counts['passed'] + counts['failed']:,} decided runs",
         f"{counts.total():,} runs were drawn",

@@ -1,6 +1,6 @@
 """What the committed campaign measured of the checks: said of the campaigns and modules that it measured.
 
-It stands in ``measured.json``, beside this module, since an installed package has no reports;
+It is in ``measured.json``, next to this module, because an installed package has no reports;
 ``studies/power.py`` of a clone writes it.
 """
 
@@ -25,15 +25,15 @@ DECIDE = (
 )  # fmt: skip
 """What decides a verdict, in the package: modules, and the problems of campaigns."""
 
-NOT_MEASURED = "power of these checks (what they catch: docs/power.md) not measured for this version"
+NOT_MEASURED = "power of these checks (what they detect: docs/power.md) not measured for this version"
 
 SHORT = 7
-"""Digits of a commit that are told."""
+"""Digits of a commit that are printed."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of a commit: in words the mistakes found and the right solvers refused.
+    """What was measured of a commit: in words the faulty solvers detected and the correct ones rejected.
 
     The solvers were judged by problems and checks of the campaigns; the digest is its `deciding_digest`.
     """

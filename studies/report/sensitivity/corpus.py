@@ -1,4 +1,4 @@
-"""Part of a results document on the labelled corpus: what was said of every solver, beside its label."""
+"""Part of a results document on the labelled corpus: what was said of every solver, with its label."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Confusion:
 
     @property
     def words(self) -> tuple[str, str]:
-        """Mistakes found and right solvers refused, each of how many."""
+        """Faulty solvers detected and correct ones rejected, each of how many."""
         wrong, right = self.true_positive + self.false_negative, self.false_positive + self.true_negative
         return f"{self.true_positive} of {wrong}", f"{self.false_positive} of {right}"
 
@@ -119,19 +119,19 @@ class CorpusDocument:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """Mistakes that were not found and right solvers that did not pass, a line each."""
+        """Faulty solvers that were not detected and correct ones that did not pass, a line each."""
         missed = (one for one in self.mistakes if not one.killed)
         refused = (one for one in self.correct if one.found != "PASS")
         return (
-            *(f"mistake not found ({one.found}): {one.id}" for one in missed),
-            *(f"right solver not passed ({one.found}): {one.id}" for one in refused),
+            *(f"faulty solver not detected ({one.found}): {one.id}" for one in missed),
+            *(f"correct solver not passed ({one.found}): {one.id}" for one in refused),
         )
 
     @property
     def sentences(self) -> list[str]:
-        """How many mistakes were found, and right solvers refused."""
-        found, refused = self.confusion.words
-        return [f"{found} mistakes found, {refused} right solvers refused"]
+        """How many faulty solvers were detected, and correct ones rejected."""
+        detected, rejected = self.confusion.words
+        return [f"{detected} faulty solvers detected, {rejected} correct solvers rejected"]
 
     @property
     def kills(self) -> dict[str, tuple[int, int, int]]:

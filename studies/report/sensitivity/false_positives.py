@@ -85,45 +85,46 @@ class CoverageDocument:
 
     @property
     def missed(self) -> list[str]:
-        """What checks did not refuse though they were certain to."""
+        """Injected defects that checks did not detect though they were certain to."""
         return [
-            f"{row.name}: {row.made - row.refused} of {row.made} not refused"
+            f"{row.name}: {row.made - row.refused} of {row.made} not detected"
             for row in self.mirror
             if row.made > row.refused
         ]
 
     @property
-    def sentence(self) -> str:
-        """Cells, pairs and defects in one sentence."""
+    def sentences(self) -> tuple[str, ...]:
+        """Two sentences on cells, one on pairs of implementation choices, and one on injected defects."""
         left, number = len(self.neither), sum(len(row.decided) for row in self.rows)
         explained = sum(len(row.reasons) for row in self.rows)
         # Check and defect, over all values of freedoms.
         whole = [row for row in self.mirror if " = " not in row.name]
         made, refused = (sum(getattr(row, name) for row in whole) for name in ("made", "refused"))
         return (
-            f"covered {number - explained - left:,} of {number:,} cells of check, freedom, "
-            f"task and kernel by {ENOUGH} decided runs each, {explained:,} explained, {left:,} "
-            f"neither; {self.pairs - len(self.unmet):,} of {self.pairs:,} pairs of freedoms met, "
-            f"{self.apart} cannot; {refused:,} of {made:,} planted defects refused"
+            f"{number - explained - left:,} of {number:,} cells of the coverage table have at least "
+            f"{ENOUGH} decided runs",
+            f"{explained:,} cells have a reason for fewer, {left:,} have neither",
+            f"{self.pairs - len(self.unmet):,} of {self.pairs:,} possible pairs of choices met in a run, "
+            f"{self.apart:,} pairs are impossible",
+            f"{refused:,} of {made:,} injected defects detected",
         )
 
     @property
     def in_words(self) -> str:
-        """The sentence, the largest ratios, and all that is not as it should be, in Markdown."""
+        """The sentences, the largest ratios, and all that is not as it should be, in Markdown."""
         ratios = [
-            f"| {name} | {value} | {max(row.largest for row in own):.3g} |"
-            for name in ("check", "freedom")
+            f"| {words} | {value} | {max(row.largest for row in own):.3g} |"
+            for name, words in (("check", "check"), ("freedom", "choice"))
             for value, own in grouped(self.rows, attrgetter(name)).items()
         ]
         parts = {
             "Cells with fewer decided runs, and no reason": self.neither,
-            "Pairs of freedoms that met in no decided run": list(self.unmet),
-            "Planted defects that were not refused": self.missed,
-            "Checks and values of freedoms of which no run was made again with a defect": list(
-                self.unplanted
-            ),
+            "Pairs of choices that met in no decided run": list(self.unmet),
+            "Injected defects that were not detected": self.missed,
+            "Checks and values of choices of which no run was repeated with a defect": list(self.unplanted),
         }
-        head = (f"{self.sentence}.", "", "| of | | largest ratio |", "|---|---|---|", *ratios)
+        whole = " ".join(f"{one}." for one in self.sentences)
+        head = (whole, "", "| of | | largest ratio |", "|---|---|---|", *ratios)
         lists = ["\n".join(("", f"## {name}", "", *(lines or ["none"]))) for name, lines in parts.items()]
         return "\n".join((*head, *lists, ""))
 
@@ -231,7 +232,7 @@ class AlarmsDocument:
 
     @property
     def broken(self) -> Iterator[str]:
-        """What must not be: correct runs failed, planted defects not refused."""
+        """What must not be: correct runs failed, injected defects not detected."""
         if self.failed:
             yield f"correct runs failed: {self.failed} of {self.judged:,}"
         yield from self.coverage.missed if self.coverage else ()
@@ -243,7 +244,7 @@ class AlarmsDocument:
         runs = "decided runs of correct solvers" if self.coverage else "correct runs"
         yield f"{self.failed} false alarm{'s' * (self.failed != 1)} in {self.judged:,} {runs}"
         if self.coverage:
-            yield self.coverage.sentence
+            yield from self.coverage.sentences
 
 
 @dataclass(frozen=True)

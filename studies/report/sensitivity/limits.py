@@ -219,25 +219,26 @@ class LimitsDocument:
         limits = {row.quantity: row.limit for row in rows if row.limit and not row.switch}
         if limits:
             worst = max(limits, key=lambda name: limits[name] or 0.0)
-            kernel = f"{promised(limits[KERNEL])} in the kernel correction, " if KERNEL in limits else ""
+            kernel = f"{promised(limits[KERNEL])} for the kernel correction, " if KERNEL in limits else ""
             yield (
-                "relative errors seen in 95 % of the float64 runs in which they act, with 95 % confidence: "
-                f"{kernel}{promised(limits[worst])} in the worst quantity ({worst})"
+                "detection limits in 95 % of the float64 runs in which the quantity has an effect, with 95 "
+                f"% confidence: {kernel}{promised(limits[worst])} for the worst quantity ({worst})"
             )
         if switches := [row for row in rows if row.switch and row.acted]:
-            names = " or ".join(row.quantity for row in switches)
+            *others, last = (row.quantity for row in switches)
+            names = " or ".join(filter(None, (", ".join(others), last)))
             seen, acted = sum(row.seen for row in switches), sum(row.acted for row in switches)
-            yield f"{names} left out: seen in {seen:,} of {acted:,}"
+            yield f"{names} left out: detected in {seen:,} of {acted:,} float64 runs"
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """What was certain to show and was not seen, and runs without an error that failed, a line each."""
-        unseen, missed = "certain to show, not seen", [row for row in self.doses if row.missed]
+        """What was certain to show but was not detected, and correct runs that failed, a line each."""
+        unseen, missed = "certain to show, not detected", [row for row in self.doses if row.missed]
         told = (", ".join(filter(None, (row.check, row.precision, row.quantity))) for row in missed)
         return (
             *([f"quantities left out, {unseen}: {self.switches_missed}"] if self.switches_missed else ()),
             *(
-                f"doses {unseen}: {row.missed} of {row.certain}, {of}"
+                f"injected errors {unseen}: {row.missed} of {row.certain}, {of}"
                 for row, of in zip(missed, told, strict=True)
             ),
             *(f"run without an error failed: {one}" for one in self.alarms),

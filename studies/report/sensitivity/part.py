@@ -52,8 +52,8 @@ class SensitivityDocument:
 RECORD = SensitivityDocument
 
 OUTCOMES = {
-    0: ("MEASURED", "Of what is counted above, no mistake was missed and nothing that is right was failed"),
-    1: ("FAIL", "Of what is counted above, a mistake was missed or something that is right was failed"),
+    0: ("MEASURED", "No defect counted above was missed, and no correct solver or run failed"),
+    1: ("FAIL", "A defect counted above was missed, or a correct solver or run failed"),
     3: ("INCOMPLETE", "Pieces of a study are missing"),
 }
 
@@ -78,12 +78,12 @@ def _bold(value: object, really: bool = True) -> Any:
 
 
 JUDGES = (
-    words("Judge", lambda row: _bold(row.name, row.name == OURS)),
-    Column("Mistakes found", lambda row: row.counts and row.counts.words[0], text),
-    Column("Right solvers refused", lambda row: row.counts and row.counts.words[1], text),
+    words("Method", lambda row: _bold(row.name, row.name == OURS)),
+    Column("Faulty solvers detected", lambda row: row.counts and row.counts.words[0], text),
+    Column("Correct solvers rejected", lambda row: row.counts and row.counts.words[1], text),
     Column("F1", lambda row: row.counts and f"{row.counts.f1:.2f}", text),
-    Column("Limit", lambda row: _seen(row.limit, attrgetter("limit")), text),
-    Column("Median dose seen", lambda row: _seen(row.limit, attrgetter("median")), text),
+    Column("Detection limit", lambda row: _seen(row.limit, attrgetter("limit")), text),
+    Column("Median error detected", lambda row: _seen(row.limit, attrgetter("median")), text),
 )
 
 
@@ -98,15 +98,15 @@ SOLVERS = (
     words("Part", lambda one: ", ".join(one.where)),
     words("Label", "label", file="label", small=lambda one: " ".join(one.breaks)),
     *filed(breaks=lambda one: " ".join(one.breaks)),
-    words("Acts", "acts", file="acts"),
+    words("Has an effect", "acts", file="acts"),
     words(
         "Found",
         lambda one: _bold(one.found, one.mistaken != one.killed or one.found in ("open", "error")),
         small=lambda one: one.reason if one.mistaken != one.killed else "",
     ),
     *filed("found"),
-    words("First told by", "first", file="first"),
-    words("Sentence", lambda one: " ".join(one.sentences), file="sentences"),
+    words("First check", "first", file="first"),
+    words("Requirements", lambda one: " ".join(one.sentences), file="sentences"),
     words("Class, place", _class_and_place),
     *filed(**{"class right": "class_right", "place right": "place_right"}),
     Column("Seconds to kill", lambda one: one.seconds_to_kill if one.killed else None),
@@ -118,7 +118,7 @@ def _of_acting(name: str, row: LimitRow) -> float | str | None:
     """Limit, median or largest of a quantity; of a switch in how many runs it is seen."""
     if not row.switch:
         return short(getattr(row, name))
-    return f"left out: seen in {row.seen}" if name == "limit" else None
+    return f"left out: detected in {row.seen}" if name == "limit" else None
 
 
 LIMITS = (
@@ -126,14 +126,14 @@ LIMITS = (
     words("Precision", "precision", file="precision"),
     *filed("task", "kernel", "samples", "s", "switch"),
     Column("Runs drawn", "draws", count, "draws"),
-    Column("It acts in", "acted", count, "acted"),
+    Column("It has an effect in", "acted", count, "acted"),
     *filed("share", "share_low", "share_high", "rank", "limit", "median", "largest", "seen"),
     words(
         "Share, 95 % interval",
         lambda row: f"{short(row.share)} ({short(row.share_low)} to {short(row.share_high)})",
         label="share",
     ),
-    Column("Limit given that it acts", partial(_of_acting, "limit"), text, label="limit"),
+    Column("Detection limit", partial(_of_acting, "limit"), text, label="limit"),
     Column("Median", partial(_of_acting, "median"), text),
     Column("Largest", partial(_of_acting, "largest"), text),
 )
@@ -150,7 +150,7 @@ DOSES = (
         lambda row: ", ".join(map(short, (row.smallest, row.median, row.largest))),
         label="found over predicted",
     ),
-    Column("Doses certain to show", "certain", count, "certain", label="certain"),
+    Column("Errors certain to show", "certain", count, "certain", label="certain"),
     Column("Missed", "missed", str, "missed"),
 )
 
@@ -213,8 +213,8 @@ def _corpus(found: CorpusDocument) -> dict[str, Table]:
         "wheres": Table(
             (
                 words("Part", itemgetter(0)),
-                Column("Mistakes", itemgetter(1), str),
-                Column("Right", itemgetter(2), str),
+                Column("Faulty", itemgetter(1), str),
+                Column("Correct", itemgetter(2), str),
             ),
             [(one, places[one, True], places[one, False]) for one in sorted({one for one, _ in places})],
         ),

@@ -68,14 +68,14 @@ def test_two_solvers_judged_reported_and_read_back(tmp_path):
     assert (one.found, one.class_right, one.place_right) == ("FAIL", True, True)
     assert one.rivals["allclose 1e-5"] == "refuses"
     assert results.summary.exit_code == 0
-    assert "1 of 1 mistakes found" in results.summary.sentence
+    assert "1 of 1 faulty solvers detected" in results.summary.sentence
     written = write_report(results, tmp_path / "report")
     assert load(written / "results.json") == results
     page = (written / "index.html").read_text("utf-8")
     assert "SigmaHalved" in page
-    assert "Of what is counted above, no mistake was missed" in page
-    assert "Every mistake" not in page
-    assert "Beside what people use instead" in page
+    assert "No defect counted above was missed" in page
+    assert "Every defect" not in page
+    assert "Next to what people use instead" in page
     assert "SigmaHalved" in (written / "tables" / "corpus.csv").read_text("utf-8")
     partial.close()
     again = Partial(tmp_path / "kept", resume=True)
@@ -117,7 +117,7 @@ def test_what_is_said_of_every_run_names_the_campaigns_judged():
 
 
 def test_a_figure_is_told_of_what_it_was_measured_with_alone(monkeypatch):
-    told = "measured power of these checks: 97 of 97 mistakes found, 0 of 90 right solvers refused (commit "
+    told = f"measured power of these checks: {measured().words} (commit "
     for module in (power, studied):
         monkeypatch.setattr(module, "deciding_digest", lambda: measured().digest)
     assert power_statement("ci").startswith(told)
@@ -127,7 +127,7 @@ def test_a_figure_is_told_of_what_it_was_measured_with_alone(monkeypatch):
     for module in (power, studied):
         monkeypatch.setattr(module, "deciding_digest", lambda: "0" * 64)
     assert power_statement("ci") == (
-        "power of these checks (what they catch: docs/power.md) not measured for this version"
+        "power of these checks (what they detect: docs/power.md) not measured for this version"
     )
     assert power_statement("deep") == ""
     with pytest.raises(SystemExit, match="not measured for this version"):

@@ -69,8 +69,8 @@ def test_the_statement_counts_the_solvers_of_the_committed_table():
     ]  # Else right, or equivalent to a right one.
     faulty, correct = ([status for wrong, status in found if wrong is label] for label in (True, False))
     assert measured().words == (
-        f"{faulty.count('FAIL')} of {len(faulty)} mistakes found, "
-        f"{correct.count('FAIL')} of {len(correct)} right solvers refused"
+        f"{faulty.count('FAIL')} of {len(faulty)} faulty solvers detected, "
+        f"{correct.count('FAIL')} of {len(correct)} correct solvers rejected"
     )
 
 

@@ -71,10 +71,10 @@ def test_one_failed_correct_run_is_told_and_holds_no_more():
     assert not SensitivityDocument(alarms=alarms).broken
     assert "0 false alarms in 9 correct runs" in next(iter(SensitivityDocument(alarms=alarms).sentences))
     crossed = replace(alarms, coverage=CoverageDocument(2, 1, (), (MirrorRow("box: clip", 2, 1),), ()))
-    first, second = SensitivityDocument(alarms=crossed).sentences
+    first, _, _, second, _ = SensitivityDocument(alarms=crossed).sentences
     assert "0 false alarms in 9 decided runs of correct solvers" in first
-    assert "2 of 2 pairs" in second
-    assert SensitivityDocument(alarms=crossed).broken == ("box: clip: 1 of 2 not refused",)
+    assert "2 of 2 possible pairs" in second
+    assert SensitivityDocument(alarms=crossed).broken == ("box: clip: 1 of 2 not detected",)
     failed = SensitivityDocument(alarms=replace(alarms, failed=1))
     assert failed.broken
     assert failed.broken == ("correct runs failed: 1 of 9",)
@@ -84,8 +84,8 @@ def test_what_must_not_be_is_told_by_name():
     assert SensitivityDocument(CORPUS).broken == ()
     corpus = CorpusDocument((replace(WRONG, found="open"), replace(RIGHT, found="FAIL"), EQUIVALENT))
     assert SensitivityDocument(corpus).broken == (
-        "mistake not found (open): wrong",
-        "right solver not passed (FAIL): right",
+        "faulty solver not detected (open): wrong",
+        "correct solver not passed (FAIL): right",
     )
     row = DoseRow("step-replay", "float64", "", 9, 9, 1.0, 1.0, 1.0, 0, 27, 0)
     limits = LimitsDocument(0.95, 0.95, (), (), (row,), (), 9, 4, 0, 9, ())
@@ -93,9 +93,9 @@ def test_what_must_not_be_is_told_by_name():
     wrong = (replace(row, missed=2), replace(row, missed=2, quantity="stale"))
     limits = replace(limits, doses=wrong, switches_missed=1, alarms=("float64: one",))
     assert SensitivityDocument(limits=limits).broken == (
-        "quantities left out, certain to show, not seen: 1",
-        "doses certain to show, not seen: 2 of 27, step-replay, float64",
-        "doses certain to show, not seen: 2 of 27, step-replay, float64, stale",
+        "quantities left out, certain to show, not detected: 1",
+        "injected errors certain to show, not detected: 2 of 27, step-replay, float64",
+        "injected errors certain to show, not detected: 2 of 27, step-replay, float64, stale",
         "run without an error failed: float64: one",
     )
     worst = WorstCaseDocument((), 1, 1.5, 2.0)
