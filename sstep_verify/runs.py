@@ -8,6 +8,7 @@ import builtins
 import copy
 import math
 import os
+import signal
 import sys
 import sysconfig
 import traceback
@@ -64,9 +65,24 @@ def _said(error: BaseException) -> str:
     """The first line of what an error says; an error of a solver may fail to say anything."""
     try:
         said = str(error)
+        if isinstance(error, SystemExit):
+            said = f"sys.exit({'' if error.code is None else repr(error.code)})"
     except Exception as another:
         return f"its text cannot be formed ({type(another).__name__})"
     return storable(said.splitlines()[0][:LONGEST]) if said else ""
+
+
+def _ends_session(error: SystemExit, observing: list[BaseException]) -> bool:
+    """Whether it is for the session to end, and not an error of a solver that calls `sys.exit`.
+
+    That is an error raised outside of the solver's code, or by a function that handles a signal, with which
+    somebody else ends the session while the solver runs.
+    """
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    functions = [getattr(one, "func", one) for one in handlers if callable(one)]
+    codes = [getattr(one, "__code__", getattr(type(one).__call__, "__code__", None)) for one in functions]
+    frames = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return error in observing or not is_of_solver(error) or any(one in codes for one in frames)
 
 
 def _frames(error: BaseException) -> tuple[str, ...]:
@@ -110,8 +126,8 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     `external` gets copies of all inputs. Where a solver raises, it ends at a0 and holds
     `Trajectory.raised`; errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are
     passed on, as are a RefusedError, a NotMadeError, what is raised around an external solver and not in a
-    call of it, and all that is no `Exception`: an interrupt, the end of this process, a limit of time of a
-    test.
+    call of it, and all that is no `Exception`: an interrupt, a limit of time of a test, the end of this
+    process by a signal. An external solver that calls `sys.exit` is one that raises.
 
     Whatever the solver does to them, NumPy's treatment of floating-point errors, the filters of warnings,
     functions that all modules share and the recursion limit (`SharedState`) are as
@@ -153,7 +169,9 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
             raise ResultError(
                 f"{solver.declaration.name}: run() returned {type(result).__name__}; a Trajectory is needed"
             )
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        if isinstance(error, SystemExit) and not (external and not _ends_session(error, observing)):
+            raise
         run_error = error if isinstance(error, RunError) and not isinstance(error, InputError) else None
         passed = isinstance(error, (RefusedError, NotMadeError))
         if external:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import math
 import os
@@ -59,7 +60,7 @@ def ended_after(seconds: float, raised: BaseException):
         signal.signal(signal.SIGALRM, before)
 
 
-RAISED = [Ended("late"), KeyboardInterrupt(), SystemExit(3), GeneratorExit(), pytest.fail.Exception("late")]
+RAISED = [Ended("late"), KeyboardInterrupt(), GeneratorExit(), pytest.fail.Exception("late")]
 NAMES = [type(one).__name__ for one in RAISED]
 
 
@@ -80,7 +81,52 @@ def test_it_is_no_error_of_the_solver(raised):
     assert {str(one.status) for one in judge(ReferenceSolver("float64"), PROBLEM, STREAM, 4)} == {"PASS"}
 
 
-@pytest.mark.parametrize("raised", RAISED, ids=NAMES)
+@pytest.mark.parametrize("code", [None, 0, 3, "a text"])
+@pytest.mark.parametrize("end", [sys.exit, lambda code: quit(code)])
+def test_a_solver_that_ends_the_program_is_one_that_raises(end, code, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)  # `quit` closes it.
+
+    def exits(problem, blocks, s, a0):
+        np.dot = None
+        end(code)
+
+    before = state()
+    verdicts = judge(CallableSolver(exits, Declaration("mine")), PROBLEM, STREAM, 4)
+    (error, *_) = verdicts[0].raised
+    assert (verdicts[0].status, error.kind) == ("FAIL", "SystemExit")
+    assert error.message == f"sys.exit({'' if code is None else repr(code)})"
+    assert state() == before
+
+
+class Ending:
+    """An object that handles a signal."""
+
+    def __call__(self, *_):
+        sys.exit(3)
+
+    def method(self, *_):
+        self()
+
+
+HANDLERS = [Ending(), Ending().method, functools.partial(Ending().method, 1), lambda *_: sys.exit(3)]
+
+
+@pytest.mark.parametrize("handler", HANDLERS, ids=["object", "method", "partial", "function"])
+def test_a_signal_whose_handler_ends_the_session_ends_it(handler):
+    def interrupted(problem, blocks, s, a0):
+        os.kill(os.getpid(), signal.SIGUSR2)
+        return a0
+
+    earlier = signal.signal(signal.SIGUSR2, handler)
+    try:
+        with pytest.raises(SystemExit) as caught:
+            judge(CallableSolver(interrupted, Declaration("mine")), PROBLEM, STREAM, 4)
+    finally:
+        signal.signal(signal.SIGUSR2, earlier)
+    assert caught.value.code == 3
+
+
+@pytest.mark.parametrize("raised", [*RAISED, SystemExit(3)], ids=[*NAMES, "SystemExit"])
 def test_a_program_is_ended_with_all_that_it_started(raised, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before, begin = children(), time.monotonic()
