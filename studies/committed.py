@@ -41,8 +41,8 @@ KEPT = {
     "sensitivity": Kept(
         {},
         (
-            "corpus.csv", "doses.csv", "kills.csv", "limits.csv", "rival-limits.csv", "rivals.md",
-            "rivals-on-corpus.csv", "tightness.csv", "variants.csv",
+            "corpus.csv", "doses.csv", "kills.csv", "limits.csv", "method-limits.csv", "methods.md",
+            "methods-on-corpus.csv", "tightness.csv", "variants.csv",
         ),
     ),
     "stability": Kept(

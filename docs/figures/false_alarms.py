@@ -23,7 +23,7 @@ from sstep_verify.report.plain import promised
 
 FIGURE = Path(__file__).with_suffix(".svg")
 TABLES = FIGURE.parents[2] / "reports" / "false-alarms" / "tables"
-NAMES = "check", "freedom", "value", "largest ratio"
+NAMES = "check", "choice", "value", "largest ratio"
 """Columns of the table that are no task and kernel."""
 
 WIDE, HIGH, LEFT, TOP = 8, 13, 150, 40
@@ -96,7 +96,7 @@ def cells() -> list[Cell]:
         found.append(
             Cell(
                 row["check"],
-                row["freedom"],
+                row["choice"],
                 row["value"],
                 tuple(int(one[1]) for one in decided if one),
                 tuple(reason for reason, one in zip(words, decided, strict=True) if not one),

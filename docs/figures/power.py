@@ -78,19 +78,19 @@ def rows(name: str) -> list[dict[str, str]]:
 
 def methods() -> list[Method]:
     """Every method, the one that detects most first."""
-    solvers = rows("rivals-on-corpus.csv")
+    solvers = rows("methods-on-corpus.csv")
     found = {row["id"]: row["found"] for row in rows("corpus.csv")}
     limits = {
-        row["rival"]: row
-        for row in rows("rival-limits.csv")
+        row["method"]: row
+        for row in rows("method-limits.csv")
         if row["precision"] == PRECISION and not row["quantity"]
     }
     made = []
     for name, limit in limits.items():
         said = [
-            (row["mistaken"] == "True", ALWAYS if found[row["id"]] == "FAIL" else "")
+            (row["faulty"] == "True", ALWAYS if found[row["id"]] == "FAIL" else "")
             if name == OURS
-            else (row["mistaken"] == "True", row[name])
+            else (row["faulty"] == "True", row[name])
             for row in solvers
         ]
         faulty, correct = (

@@ -57,7 +57,7 @@ OUTCOMES = {
     3: ("INCOMPLETE", "Pieces of a study are missing"),
 }
 
-BASELINES = "rivals.md"
+BASELINES = "methods.md"
 """Table of the methods, as the README has it."""
 
 
@@ -209,7 +209,7 @@ def _corpus(found: CorpusDocument) -> dict[str, Table]:
             kills,
         ),
         "corpus": Table((*SOLVERS, *filed(**said)), solvers),
-        "rivals-on-corpus": Table(tuple(filed("id", "mistaken", **rivals)), solvers),
+        "methods-on-corpus": Table(tuple(filed("id", faulty="mistaken", **rivals)), solvers),
         "wheres": Table(
             (
                 words("Part", itemgetter(0)),
@@ -231,11 +231,11 @@ def drawn(results: Results) -> SimpleNamespace:
         doses = [row for row in limits.doses if not row.quantity]
         tables["limits"] = Table(LIMITS, limits.overall, every=[*limits.overall, *limits.strata])
         tables["doses"] = Table(DOSES, doses, every=limits.doses)
-        tables["rival-limits"] = Table(
-            tuple(
-                filed(
-                    "rival", "precision", "quantity", "pairs", "alarms", "never", "rank", "limit", "median"
-                )
+        tables["method-limits"] = Table(
+            (
+                *filed(method="rival"),
+                *filed("precision", "quantity", "pairs", **{"false alarms": "alarms"}),
+                *filed("never", "rank", "limit", "median"),
             ),
             limits.rivals,
         )
@@ -246,7 +246,8 @@ def drawn(results: Results) -> SimpleNamespace:
         told["coverage.md"] = crossed.in_words
         tables["coverage"] = Table(
             (
-                *filed("check", "freedom", "value", **{"largest ratio": "largest"}),
+                *filed("check", choice="freedom"),
+                *filed("value", **{"largest ratio": "largest"}),
                 *filed(**{name: lambda row, at=at: row.texts[at] for at, name in enumerate(CROSSED)}),
             ),
             crossed.rows,

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,10 @@ from sstep_verify.power import measured
 from sstep_verify.report.results import Campaign, Results, Summary, dumps
 from studies.committed import ANSWER, KEPT, MADE, keep
 from studies.power import measured_by
-from studies.report.sensitivity.part import BASELINES
+from studies.report.sensitivity.corpus import CorpusDocument
+from studies.report.sensitivity.false_positives import AlarmsDocument, CoverageDocument
+from studies.report.sensitivity.limits import LimitsDocument
+from studies.report.sensitivity.part import BASELINES, SensitivityDocument, drawn
 
 ROOT = Path(__file__).parents[3]
 REPORTS = ROOT / "reports"
@@ -77,6 +81,21 @@ def test_the_statement_counts_the_solvers_of_the_committed_table():
 def test_the_table_of_the_readme_is_that_of_the_committed_campaign():
     table = (REPORTS / "sensitivity" / "tables" / BASELINES).read_text("utf-8")
     assert table in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_committed_tables_begin_with_the_columns_that_a_campaign_writes(tmp_path):
+    empty = SensitivityDocument(
+        CorpusDocument(()),
+        LimitsDocument(0.95, 0.95, (), (), (), (), 0, 0, 0, 0, ()),
+        AlarmsDocument(0, 0, 0, None, (), (), (), CoverageDocument(0, 0, (), (), ())),
+    )
+    tables = drawn(SimpleNamespace(sensitivity=empty)).tables
+    for campaign in ("sensitivity", "false-alarms"):
+        for name in KEPT[campaign].tables:
+            if name.endswith(".csv"):
+                written = tables[name.removesuffix(".csv")].write(tmp_path / name).read_text("utf-8")
+                committed = (REPORTS / campaign / "tables" / name).read_text("utf-8")
+                assert committed.startswith(written.rstrip()), (campaign, name)
 
 
 def whole(folder, name):

@@ -38,7 +38,7 @@ def test_power_is_that_of_the_report():
     assert power.METHODS.read_text("utf-8") == power.scatter(methods)
     assert power.LIMITS.read_text("utf-8") == power.spans(methods, limits)
     assert "\n".join(power.table(limits)) in (DOCS / "power.md").read_text("utf-8")
-    stated = (power.TABLES / "rivals.md").read_text("utf-8")
+    stated = (power.TABLES / "methods.md").read_text("utf-8")
     for one in methods:
         assert f"{one.detected} of {one.faulty} | {one.rejected} of {one.correct} |" in stated
     ours, most = methods[:2]
