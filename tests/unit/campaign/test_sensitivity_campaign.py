@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sstep_verify import ReferenceSolver, power, verify
@@ -76,6 +78,7 @@ def test_two_solvers_judged_reported_and_read_back(tmp_path):
     assert "No defect counted above was missed" in page
     assert "Every defect" not in page
     assert "Next to what people use instead" in page
+    assert {*re.findall(r'href="#([^"]+)"', page)} <= {*re.findall(r' id="([^"]+)"', page)}
     assert "SigmaHalved" in (written / "tables" / "corpus.csv").read_text("utf-8")
     partial.close()
     again = Partial(tmp_path / "kept", resume=True)
