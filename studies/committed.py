@@ -11,6 +11,7 @@ import hashlib
 import json
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ KEPT = {
     "stability": Kept(
         {
             "stability-error.svg": "Error over s: that of s-step stays at that of the classical method",
-            "loss-overview.svg": "Loss factor over s and condition, median and largest",
+            "loss-overview.svg": "Accuracy loss over s and condition, median and largest",
             "frontier.svg": "Largest safe s against u times condition",
         },
         ("stability-safe.csv", "stability-worse.csv"),
@@ -65,6 +66,13 @@ def sentences(results: Results) -> list[str]:
     return [line for part in parts for line in getattr(part, "sentences", ())] or [results.summary.sentence]
 
 
+def _item(name: str, parts: Sequence[str]) -> list[str]:
+    """A row of an answer as an item of a list: its only part, or a list of them."""
+    if len(parts) == 1:
+        return [f"- {name}: {parts[0]}."]
+    return [f"- {name}:", *(f"  - {part}." for part in parts)]
+
+
 def first(results: Results) -> list[str]:
     """The answer of the first screen, where a study gives one: its sentence, and a line for each row."""
     parts = [part_of(name) for name in results.studies]
@@ -75,7 +83,7 @@ def first(results: Results) -> list[str]:
         for line in (
             f"**{one.headline}**",
             "",
-            *(f"- {row.name}: {'; '.join(row.parts)}." for row in one.rows),
+            *(line for row in one.rows for line in _item(row.name, row.parts)),
         )
     ]
 

@@ -59,8 +59,9 @@ def growth(sentence: str) -> str | None:
     """The line of the table of growth that a sentence of the report makes; None of another sentence."""
     number = r"(-?[\d.]+)"
     found = re.search(
-        rf"^(\w+, [\w-]+): .* error is {number} times the smallest in the median .* in a scenario .*?"
-        rf"\(exponent {number}, 95% interval {number} to {number}\), a factor of {number} from",
+        rf"^(\w+, [\w-]+): .* error is {number} times the smallest in the median.* in a scenario .*?"
+        rf"\(exponent {number}, 95% interval {number} to {number}\)\. "
+        rf"It changes by a factor of {number} from",
         sentence,
     )
     if found is None:

@@ -58,7 +58,7 @@ def _of_group(answer: Answer, runs: list[StabilityRun], cases: dict[str, Case]) 
         "the exact vector may bring."
     )
     if not counted:
-        return f"{answer.name}: no loss factor can be told from rounding.{apart}"
+        return f"{answer.name}: no accuracy loss can be distinguished from rounding.{apart}"
     losses = [run.loss for run in counted]
     broken = losses.count(None)
     parts = [
@@ -75,23 +75,23 @@ def _of_group(answer: Answer, runs: list[StabilityRun], cases: dict[str, Case]) 
 def _noise(growth: Growth, runs: list[StabilityRun], cases: dict[str, Case], unit: float) -> str:
     known = [run for run in runs if run.loss is not None]
     if growth.noise is None:
-        text, seen = "What reordered sums alone do to the factors was not measured", known
+        text, seen = "The effect of reordered sums was not measured", known
     else:
         seen = [run for run in known if run.noise is not None and run.beyond]
         text = (
-            f"Of {ORDERS} classical runs of a scenario, with samples and features in as many orders, the "
-            f"largest error is {_number(growth.noise)} times the smallest in the median and "
-            f"{_number(growth.largest_noise)} times at most; {len(seen)} of {len(known)} factors exceed "
-            "that of their own scenario"
+            f"A scenario has {ORDERS} classical runs, with samples and features in as many orders. Their "
+            f"largest error is {_number(growth.noise)} times the smallest in the median, and "
+            f"{_number(growth.largest_noise)} times at most. The accuracy loss exceeds that ratio of "
+            f"its own scenario in {len(seen)} of {len(known)} runs"
         )
     if not seen:
         return text
     top = max(seen, key=lambda run: run.loss or 0.0)
     return (
-        f"{text}; the largest of them is {_number(top.loss)} ({form_of(cases[top.case])}, "
-        f"{short_name(cases[top.case])}, condition {power(top.condition)}, s = {top.s}: "
-        f"{_number(in_units(top.error, unit))} against {_number(in_units(top.classical, unit))} unit "
-        "roundoffs)"
+        f"{text}. The largest such loss is {_number(top.loss)} ({form_of(cases[top.case])}, "
+        f"{short_name(cases[top.case])}, condition {power(top.condition)}, s = {top.s}). "
+        f"Its errors are {_number(in_units(top.error, unit))} and "
+        f"{_number(in_units(top.classical, unit))} unit roundoffs"
     )
 
 
@@ -102,9 +102,9 @@ def _growth(found: Growth, runs: list[StabilityRun]) -> str:
         return "Growth with s: too few runs"
     steps = sorted({run.s for run in runs})
     return (
-        f"Growth with s: in a scenario the factor {mean}, a factor of {_number(found.across)} "
+        f"Growth with s: in a scenario the loss {mean}. It changes by a factor of {_number(found.across)} "
         f"from s = {steps[0]} to s = {steps[-1]}"
-    ) + (f"; the largest over the scenarios {largest}" if largest else "")
+    ) + (f". The largest loss over the scenarios {largest}" if largest else "")
 
 
 def trend(exponent: float | None, low: float | None, high: float | None) -> str:
@@ -116,19 +116,16 @@ def trend(exponent: float | None, low: float | None, high: float | None) -> str:
 
 
 def _worse(answer: Answer) -> str:
-    text = f"More than {TENFOLD:g} times worse than classical: "
+    text = f"Runs more than {TENFOLD:g} times worse than classical: {len(answer.worse)} of {answer.runs}"
     if not answer.worse:
-        return f"{text}nowhere in {answer.runs} runs"
+        return text
     again = [run for run in answer.worse if run.orders]
-    text += (
-        f"{len(answer.worse)} of {answer.runs} runs, of which {len(answer.beyond)} beyond what reordered "
-        "sums do to the classical error of their scenario"
-    )
+    text += f". Those beyond what reordered sums do to the classical error: {len(answer.beyond)}"
     if not again:
         return text
     return (
-        f"{text}; {len(again)} were made again in {again[0].orders} other orders, and "
-        f"{sum(run.held for run in again)} of them are so in the median over these, too"
+        f"{text}. Repeated in {again[0].orders} other orders: {len(again)}. Still so in the median over "
+        f"these: {sum(run.held for run in again)}"
     )
 
 
@@ -155,12 +152,12 @@ def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
         ]
         if all(both):
             told = " to ".join(map(_number, map(middle, both)))
-            losses.append(f"{told} ({precision}, {task_words(task)})")
+            losses.append(f" Median loss of {precision}, {task_words(task)}: {told}.")
     return (
         f"Condition: from {power(low)} to {power(high)}, as prescribed, the classical error grows "
-        f"{_number(middle(growth.values()))} times in the median over the problems and "
+        f"{_number(middle(growth.values()))} times in the median over the problems. It grows "
         f"{_number(growth[steepest])} times at most ({precision_of(cases[steepest])}, "
-        f"{short_name(cases[steepest])}); the median loss factor goes from {', from '.join(losses)}."
+        f"{short_name(cases[steepest])}).{''.join(losses)}"
     )
 
 

@@ -111,9 +111,9 @@ def _change(answers: Sequence[Answer], steps: Sequence[int]) -> Iterator[str]:
     if noise:
         yield (
             "classical errors of the same data in several orders are apart by a factor of "
-            f"{_range(noise)}, largest over smallest (median of each task and precision): more than the "
-            f"change with s in {less} of {len(known)}"
+            f"{_range(noise)} (largest over smallest, median of each task and precision)"
         )
+        yield f"in {less} of {len(known)} tasks and precisions this is at least the change with s"
 
 
 def _range(values: Sequence[float]) -> str:

@@ -96,7 +96,7 @@ def test_a_run_that_broke_down_is_the_worst_and_only_a_minority_leaves_a_median(
             ["is 16 (", "s = 16", "grows with s (exponent 1,"],
         ),
         (lambda c, seed: (1, 16, 4, 1), lambda c: 4 * U, ["falls with s", " from s = 2 to s = 16"]),
-        (lambda c, seed: (1, c, c, c), lambda c: 4 * U, ["from 1 to 1e4 (float64, K-SVM-L1)"]),
+        (lambda c, seed: (1, c, c, c), lambda c: 4 * U, ["Median loss of float64, K-SVM-L1: 1 to 1e4."]),
         (lambda c, seed: (1, 1, 1, 1), lambda c: 4 * U * c, ["classical error grows 1e4 times"]),
     ],
 )
@@ -118,13 +118,13 @@ def test_growth_of_one_task_is_not_pooled_away():
     first, second, _ = sentences(runs, [still, growing])
     assert "shows no growth with s" in first
     assert "grows with s" in second
-    assert " from s = 2 to s = 16; the largest over the scenarios" in second
+    assert " from s = 2 to s = 16. The largest loss over the scenarios" in second
 
 
 def test_a_factor_over_an_error_below_rounding_is_left_out():
     runs = run(case(), 1.0, 0, (1, 13.6, 13.6, 13.6), 0.75 * U)
     (alone, _) = sentences(runs, [case()])
-    assert "no loss factor can be told from rounding. Left out: 1 scenarios" in alone
+    assert "no accuracy loss can be distinguished from rounding. Left out: 1 scenarios" in alone
     runs += [one for seed in (1, 2) for one in run(case(), 1.0, seed, (1, 2, 3, 2), U)]
     (text, _) = sentences(runs, [case()])
     assert "over 2 scenarios" in text
@@ -134,18 +134,18 @@ def test_a_factor_over_an_error_below_rounding_is_left_out():
 
 def test_no_factor_within_the_noise_of_its_scenario_is_quoted_as_the_largest():
     (text, _) = sentences(run(case(), 1.0, 0, (1, 2, 6, 2), noise=7.0), [case()])
-    assert "7 times the smallest in the median and 7 times at most; 0 of 3 factors exceed" in text
-    assert "the largest of them" not in text
+    assert "its own scenario in 0 of 3 runs" in text
+    assert "The largest such loss" not in text
     runs = [
         one
         for seed, noise in ((0, 7.0), (1, 5.0))
         for one in run(case(), 1.0, seed, (1, 2, 6, 2), noise=noise)
     ]
     (text, _) = sentences(runs, [case()])
-    assert "6 times the smallest in the median and 7 times at most; 1 of 6 factors exceed" in text
-    assert (
-        "the largest of them is 6 (frozen, K-SVM-L1, linear, condition 1, s = 4: 24 against 4 unit" in text
-    )
+    assert "6 times the smallest in the median, and 7 times at most. " in text
+    assert "scenario in 1 of 6 runs" in text
+    assert "The largest such loss is 6 (frozen, K-SVM-L1, linear, condition 1, s = 4). " in text
+    assert "Its errors are 24 and 4 unit" in text
 
 
 def test_the_interval_of_the_exponent_covers_the_truth_as_often_as_it_says():
@@ -310,5 +310,8 @@ def test_a_committed_report_begins_with_the_answer():
     made = document([case()], stability([case()], lambda c, seed: (1, 1, 20, 1.5)))
     text = answer(made, KEPT["stability"])
     assert first(made)[0].startswith("**s-step is as stable as classical in ")
+    parts = [line for line in first(made) if line.startswith("  - ")]
+    assert len(parts) > 1
+    assert not any("; " in line for line in parts)
     places = [text.index(words) for words in (first(made)[0], "stability-error.svg", "## What was run")]
     assert places == sorted(places)
