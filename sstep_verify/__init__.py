@@ -6,8 +6,8 @@ judges trajectories: `judge` has the runs made that a check needs and returns it
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
+# An interrupt is answered in one line once the command has set its handler: nothing slow is loaded before.
+TYPE_CHECKING = False
 
 __version__ = "1.0.0"
 
@@ -87,6 +87,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -11,7 +11,10 @@ if __name__ == "__main__":
     put_working_folder_last()
 
 import signal
-from typing import NoReturn
+
+TYPE_CHECKING = False  # As in the package itself.
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 INTERRUPTED = 130
 """Exit code of a command that was interrupted (128 + SIGINT)."""

@@ -136,6 +136,14 @@ def test_an_interrupt_while_modules_are_imported_is_one_line(module, way, tmp_pa
     assert (found.returncode, found.stdout, found.stderr.strip()) == (130, "", "interrupted")
 
 
+def test_little_is_loaded_before_an_interrupt_is_answered():
+    text = f"import sys; sys.path.append({str(ROOT)!r}); import sstep_verify.__main__; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", text], capture_output=True, text=True, check=True
+    )
+    assert not {"typing", "importlib", "contextlib", "re"} & set(loaded.stdout.split())
+
+
 def test_a_command_that_ignores_interrupts_ignores_them_from_the_start(tmp_path):
     found = interrupted_at("click", "module", tmp_path, before="signal.SIG_IGN")
     assert (found.returncode, "interrupted" in found.stderr) == (2, False)
