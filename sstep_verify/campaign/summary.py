@@ -147,12 +147,14 @@ def summarise(
     verdicts: Sequence[Verdict],
     *,
     planned_cases: int,
+    planned_problems: int,
     steps: int,
     too_few: Mapping[str, Sequence[str]],
     state: State,
 ) -> Summary:
     """Sum up a campaign.
 
+    `planned_problems` differ among the cases planned, which are counted as `noun_of` counts cases.
     `steps` are the iterations made by all runs whose s the campaign speaks of; `too_few` has lines on
     checks and runs with fewer executed comparisons than their minimum, by case, those of none under an
     empty id. An expected failure that was not met is stale; of an interrupted run none is. What is missing
@@ -180,7 +182,8 @@ def summarise(
         incomplete.append(f"nothing to compare on {where}, where the solver raised an error")
     incomplete += vacuous_lines(definition, cases, [one for one in verdicts if one.case not in excused])
     missing = planned_cases - len(cases)
-    unfinished = f"{missing} of {counted(planned_cases, noun_of(cases))} not finished"
+    noun = "problem" if planned_problems == planned_cases else "case"
+    unfinished = f"{missing} of {counted(planned_cases, noun)} not finished"
     if refused:  # These are the problems that are missing, so they are no reason of their own.
         incomplete.insert(0, f"{REFUSED}: {refused[0]}" + f" ({unfinished})" * (missing > 0))
     elif missing > len(unjudged):

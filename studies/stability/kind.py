@@ -55,9 +55,7 @@ class StabilityKind(Kind):
         verdicts: list[Verdict] = []
         for name in dict.fromkeys(run.case for run in runs):
             unit, form = owners[name]
-            one = unit.scenario
-            loss = losses.describe(loss_from(one.task, one.parameter))
-            label = f"{loss} / {kernels.describe(one.kernel)} / {one.precision}, {form}"
+            loss, label = _loss(unit), _label(unit, form)
             own = merged(name, label, [item[1:] for item in judged.get(name, ())])
             cases.append(_case(name, label, loss, unit, form, own))
             verdicts += own
@@ -73,6 +71,7 @@ class StabilityKind(Kind):
             cases,
             verdicts,
             planned_cases=len(owners),
+            planned_problems=len({_label(*owner) for owner in owners.values()}),
             steps=sum(owners[run.case][0].family.iterations for run in runs),
             too_few={"": too_few},
             state=state,
@@ -112,6 +111,15 @@ def expected_cost(unit: ScenarioUnit) -> float:
     slow = 20.0 if family.precision == "float32" else 1.0
     exact = 100.0 if unit.scenario.seed == family.seed[0] else 0.0
     return family.iterations * unit.scenario.block * (slow * len(family.steps) + exact)
+
+
+def _loss(unit: ScenarioUnit) -> str:
+    return losses.describe(loss_from(unit.scenario.task, unit.scenario.parameter))
+
+
+def _label(unit: ScenarioUnit, form: str) -> str:
+    one = unit.scenario
+    return f"{_loss(unit)} / {kernels.describe(one.kernel)} / {one.precision}, {form}"
 
 
 def _case(name: str, label: str, loss: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]) -> Case:

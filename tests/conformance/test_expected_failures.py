@@ -69,6 +69,7 @@ def summary(
         cases,
         verdicts,
         planned_cases=len(cases) + len(refused),
+        planned_problems=len(cases) + len(refused),
         steps=0,
         too_few=too_few or {},
         state=state,

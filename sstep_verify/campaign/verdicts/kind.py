@@ -257,11 +257,14 @@ class Verdicts(Kind):
             if family.stability
             for key in unit.keys
         }
+        specs = [spec for unit in units for spec in unit.work if spec.id in unit.keys]
+        problems = {(one.data, one.kernel, one.task, one.parameter) for one in specs}
         summary = summarise(
             definition,
             cases,
             verdicts,
             planned_cases=sum(len(unit.keys) for unit in units),
+            planned_problems=len(problems),
             steps=sum(run.iterations or 0 for case in cases for run in case.runs),
             too_few={one.case.id: lacking_together(one.too_few) for one in state.outcomes},
             state=state,

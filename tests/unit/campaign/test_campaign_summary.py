@@ -7,16 +7,19 @@ from types import SimpleNamespace
 import pytest
 
 from sstep_verify.campaign.headline import roll_up
-from sstep_verify.campaign.model import DISAGREEMENT, INTERNAL, REFUSED, Definition, Finished, State
+from sstep_verify.campaign.model import DISAGREEMENT, INTERNAL, REFUSED, Definition, Finished, Plan, State
 from sstep_verify.campaign.summary import (
     ExpectedFailure,
     steps_decided,
     summarise,
     vacuous_lines,
 )
+from sstep_verify.campaign.verdicts.family import Family, expand
+from sstep_verify.campaign.verdicts.kind import KIND
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.trajectory import ENDS_ALONE
 from sstep_verify.cli.campaign import _further
+from sstep_verify.problems import LinearKernel
 from sstep_verify.quantities import KERNEL, UPPER
 from sstep_verify.report.case import Case
 from sstep_verify.report.results import Campaign
@@ -58,7 +61,8 @@ def _summary(statuses, tolerated=(), **changes):
         "planned_cases": len(cases), "steps": 0, "too_few": {}, "state": State(),
     }  # fmt: skip
     definition = Definition("n", "t", "d", (), tolerated_vacuous=tolerated)
-    return summarise(definition, cases, verdicts, **{**arguments, **changes})
+    given = {"planned_problems": changes.get("planned_cases", len(cases)), **arguments, **changes}
+    return summarise(definition, cases, verdicts, **given)
 
 
 def test_a_case_is_vacuous_only_if_every_stepped_run_is():
@@ -165,9 +169,25 @@ def test_what_makes_a_run_incomplete_is_told_once_with_how_many_other_reasons_th
     )
 
 
+def test_what_is_not_finished_is_counted_as_what_was_planned():
+    """The one finished case has a problem of its own, whatever the others have."""
+    cases = _summary([Status.PASS], planned_cases=8, planned_problems=3).sentence
+    assert cases.endswith("7 of 8 cases not finished")
+    assert _summary([], planned_cases=8, planned_problems=3).sentence.endswith("8 of 8 cases not finished")
+
+
+def test_problems_are_told_apart_by_data_kernel_task_and_parameter():
+    family = Family(("small_regression",), ("krr",), (LinearKernel(),), (1, 2), (0.3,), block=(1, 2))
+    definition = Definition("n", "t", "d", families=(family,))
+    (unit,) = expand(definition)
+    assert len(unit.keys) == 2
+    made = KIND.assemble(Plan(definition), [unit], State())
+    assert made.summary.sentence.endswith("2 of 2 cases not finished")
+
+
 def _summed(cases, verdicts, definition=None, steps=0, too_few=None):
     return summarise(
-        definition or Definition("n", "t", "d", ()), cases, verdicts, planned_cases=len(cases), steps=steps,
+        definition or Definition("n", "t", "d", ()), cases, verdicts, planned_cases=len(cases), planned_problems=len(cases), steps=steps,
         too_few=too_few or {}, state=State(),
     )  # fmt: skip
 

@@ -119,7 +119,7 @@ def made(tmp_path_factory) -> Made:
     )
     cases, verdicts = _cases(), _verdicts()
     summary = summarise(
-        definition, cases, verdicts, planned_cases=24, steps=MADE,
+        definition, cases, verdicts, planned_cases=24, planned_problems=24, steps=MADE,
         too_few={"": [f"few {k}" for k in range(8)]}, state=state,
     )  # fmt: skip
     errors = {kind: list(lines) for kind, lines in state.errors.items()}
