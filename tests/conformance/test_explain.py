@@ -16,6 +16,7 @@ from planted_report import CASE, verdicts_of
 
 from sstep_verify.bounds.window.split import CORRECTIONS, KERNEL, REST_SVM, STALE
 from sstep_verify.checks.registry import CHECKS
+from sstep_verify.cli.topics import TOPICS
 from sstep_verify.specification import decided_by
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -217,8 +218,10 @@ def _ratio(comparison: dict) -> float:
     [
         (
             ["explain", "window_replay"],
-            "check 'window_replay' is unknown (did you mean 'window-replay'?); known: ",
+            "'window_replay' is no check, topic, requirement or artefact (did you mean 'window-replay'?)",
         ),
+        (["explain", "exit-code"], "topic, requirement or artefact (did you mean 'exit-codes'?)"),
+        (["explain", "S-9.99"], "no check, topic, requirement or artefact; checks: "),
         (
             ["explain", "trajectory", "artefacts/{}-window-replay-s4"],
             "use: sstep-verify explain artefacts/",
@@ -233,8 +236,8 @@ def test_a_mistake_ends_with_code_2_and_the_way_out(report, monkeypatch, words, 
     code, _, errors = command(*words)
     assert code == 2
     assert message in errors
-    if "unknown" in message:
-        assert all(check in errors for check in CHECKS)
+    if "is no check" in message:
+        assert all(name in errors for name in (*CHECKS, *TOPICS))
 
 
 def test_help_imports_nothing_heavy():

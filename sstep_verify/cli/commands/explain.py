@@ -14,17 +14,18 @@ import click
 from sstep_verify.cli.options import checks, complete, folder_option, jobs_option, print_json, processors
 from sstep_verify.cli.topics import TOPICS
 from sstep_verify.cli.verdicts import filled, glossary, in_numbers, in_short, terms
-from sstep_verify.errors import InputError, counted
+from sstep_verify.errors import InputError, closest, counted
 
 if TYPE_CHECKING:
     from sstep_verify.checks.shared.case import Check
+    from sstep_verify.specification import Sentence
 
 
 @click.command("explain")
 @click.argument(
     "check",
     required=False,
-    metavar="[CHECK | TOPIC]",
+    metavar="[CHECK | TOPIC | REQUIREMENT]",
     shell_complete=complete(lambda: (*checks(), *TOPICS)),
 )
 @click.argument("artefacts", nargs=-1, metavar="[ARTEFACT]", type=click.Path())
@@ -36,11 +37,12 @@ if TYPE_CHECKING:
 @jobs_option(", for a report")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with everything.")
 def command(check, artefacts, in_full, again, directory, jobs, as_json):
-    """Explain a check, a topic, or a verdict.
+    """Explain a check, a topic, a requirement, or a verdict.
 
     Without arguments, all checks and topics are listed. CHECK: its claim, what it needs, the defect that
     it must find, what VACUOUS means for it, the requirements of the specification that it decides.
-    TOPIC: a page of the documentation (run-folder, program-file, specification, exit-codes). ARTEFACT, a
+    TOPIC: a page of the documentation (run-folder, program-file, specification, exit-codes). REQUIREMENT:
+    one of the specification by its number (S-3.5), and the checks that decide it. ARTEFACT, a
     folder that a report holds under artefacts/: what was found there, in plain words; CHECK need not be
     named. Several artefacts: a line for each verdict.
 
@@ -54,7 +56,7 @@ def command(check, artefacts, in_full, again, directory, jobs, as_json):
     3 inconclusive; 4 another verdict than the stored one. With --again REPORT: 0 equal, whatever the report
     says; 4 something in it is not what the runs give; 2 it holds no runs, or one was changed.
     """
-    from sstep_verify.checks.registry import CHECKS, checks_of
+    from sstep_verify.checks.registry import CHECKS
 
     if check in TOPICS and not artefacts and not os.path.lexists(check):
         topic = TOPICS[check]
@@ -62,6 +64,10 @@ def command(check, artefacts, in_full, again, directory, jobs, as_json):
             print_json({"topic": check, "text": topic.text})
         else:
             click.echo(topic.text, nl=False)
+        return
+    free = not (artefacts or again or os.path.lexists(check or ""))
+    if free and (required := _requirement(check)):
+        _show_requirement(required, as_json)
         return
     named = artefacts if check in CHECKS or not os.path.lexists(check or "") else (check, *artefacts)
     if len(named) > 1 and not (again or in_full or as_json):
@@ -105,7 +111,9 @@ def command(check, artefacts, in_full, again, directory, jobs, as_json):
     elif artefact is not None:
         _explain_artefact(_read(check, artefact), artefact, in_full, as_json)
     elif check is not None:
-        (declared,) = checks_of((check,))
+        if check not in CHECKS:
+            raise _unknown(check, list(CHECKS))
+        declared = CHECKS[check]
         if as_json:
             print_json(_explanation(declared))
         else:
@@ -118,6 +126,37 @@ def command(check, artefacts, in_full, again, directory, jobs, as_json):
         click.echo("\nTopics")
         for name, topic in TOPICS.items():
             click.echo(f"{name}\n{filled(topic.says)}")
+
+
+def _unknown(word: str, checks: list[str]) -> InputError:
+    """The error of a word that is nothing to explain, with all that is."""
+    from sstep_verify.specification import specification
+
+    numbers = [one.number for one in specification().sentences]
+    meant = closest(word, [*checks, *TOPICS])
+    return InputError(
+        f"{word!r} is no check, topic, requirement or artefact{meant}; "
+        f"checks: {', '.join(sorted(checks))}; topics: {', '.join(TOPICS)}; "
+        f"requirements: {numbers[0]} to {numbers[-1]}, listed by: sstep-verify explain specification"
+    )
+
+
+def _requirement(word: str | None) -> Sentence | None:
+    """The requirement of a number such as S-3.5; None if a word is none."""
+    from sstep_verify.specification import specification
+
+    return next((one for one in specification().sentences if one.number == (word or "").upper()), None)
+
+
+def _show_requirement(required: Sentence, as_json: bool) -> None:
+    """Print a requirement of the specification, and the checks that decide it."""
+    if as_json:
+        known = {"checks": required.checks, "undecided": required.undecided}
+        print_json({"requirement": required.number, "text": required.text, **known})
+        return
+    click.echo(f"{required.number}\n{filled(required.text)}")
+    decided = f"{', '.join(required.checks)}{required.limit}" if required.checks else required.undecided
+    _section("Checks that decide it", filled(decided))
 
 
 def _explanation(declared: Check) -> dict[str, object]:

@@ -12,6 +12,7 @@ from sstep_verify.cli import topics
 from sstep_verify.cli.commands.explain import command
 from sstep_verify.cli.topics import TOPICS
 from sstep_verify.errors import InputError
+from sstep_verify.specification import specification
 from studies import ROOT
 
 
@@ -30,6 +31,20 @@ def test_topics_are_listed_after_the_checks():
     output = CliRunner().invoke(command, [], catch_exceptions=False).output
     assert output.index("\nTopics\n") > output.index("message-count")
     assert all(f"\n{name}\n" in output for name in TOPICS)
+
+
+@pytest.mark.parametrize("one", specification().sentences, ids=lambda one: one.number)
+def test_a_requirement_is_explained_by_its_number(one):
+    found = CliRunner().invoke(command, [one.number.lower(), "--json"], catch_exceptions=False)
+    known = {
+        "requirement": one.number,
+        "text": one.text,
+        "checks": list(one.checks),
+        "undecided": one.undecided,
+    }
+    assert json.loads(found.output) == known
+    printed = " ".join(CliRunner().invoke(command, [one.number], catch_exceptions=False).output.split())
+    assert all(" ".join(words.split()) in printed for words in (one.text, *one.checks, one.undecided))
 
 
 def test_every_page_is_part_of_the_wheel():
