@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -30,6 +31,10 @@ WITNESS = "SSTEP_VERIFY_WITNESS"
 
 FAULT_INJECTION = "SSTEP_VERIFY_FAULT_INJECTION"
 """Environment variable that names what the library does to the program, one of `INJECTED_FAULTS`."""
+
+HEADER = "mpi.h"
+
+DEVELOPMENT = "Debian: apt-get install libmpich-dev or libopenmpi-dev"
 
 INJECTED_FAULTS = {
     "delay": "the last rank comes to every collective a millisecond late",
@@ -66,8 +71,20 @@ def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
     command = [wrapper, "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-lm"]
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     if made.returncode != 0:
-        raise MissingExtraError(f"{' '.join(command)} failed with code {made.returncode}:\n{made.stderr}")
+        raise MissingExtraError(_failed(command, made))
     return library
+
+
+def _failed(command: list[str], made: subprocess.CompletedProcess[str]) -> str:
+    """Why the library cannot be compiled, in one line, with the way out where that is known."""
+    lines = made.stderr.strip().splitlines() or made.stdout.strip().splitlines() or ["it says nothing"]
+    line = next((one for one in lines if "error" in one.lower()), lines[-1]).strip()
+    if HEADER in line:
+        return (
+            f"to count collectives from outside, {command[0]} must find {HEADER}, the header of its MPI, "
+            f"and does not; install the development files of that MPI ({DEVELOPMENT})"
+        )
+    return f"{shlex.join(command)} failed with code {made.returncode}: {line}"
 
 
 @functools.cache

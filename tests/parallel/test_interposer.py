@@ -61,8 +61,22 @@ def test_ranks_without_it_say_so():
 
 def test_a_missing_compiler_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingExtraError, match="cc found: None"):
+    with pytest.raises(MissingExtraError, match="no cc is on PATH"):
         build_interposer(tmp_path)
+
+
+def test_a_compiler_without_the_header_of_its_mpi_is_told_in_one_line(tmp_path, monkeypatch):
+    lines = "pmpi_count.c:20:10: fatal error: mpi.h: No such file\n   20 | #include <mpi.h>\n\ncompilation terminated.\n"
+    (tmp_path / "said").write_text(lines)
+    for name in ("cc", "mpicc"):
+        (tmp_path / name).write_text(f"#!/bin/sh\n/bin/cat {tmp_path}/said >&2\nexit 1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingExtraError) as caught:
+        build_interposer(tmp_path, "mpicc")
+    (line,) = str(caught.value).splitlines()
+    assert str(tmp_path / "mpicc") in line
+    assert interposer.DEVELOPMENT in line
 
 
 def test_a_compiler_that_fails_is_quoted(tmp_path, preload, monkeypatch):
