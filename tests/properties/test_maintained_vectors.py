@@ -105,11 +105,10 @@ def test_sizes_of_the_run_are_kept_where_no_drift_is_bounded(weights):
     judge = StepJudge(case, Oracle(problem))
     drawn = np.isin(np.arange(M), stream.blocks(0, S * WINDOWS))
     for skipped in (0, S * WINDOWS // 2):
-        state, drift = judge._beginning(run)
+        state = judge._first_state(run)
         judge._skip(run, state, 0, skipped)
-        for _ in judge._judge_steps(
-            run, state, empty_statistics(S * WINDOWS - skipped), drift, skipped, S * WINDOWS
-        ):
+        tally = empty_statistics(S * WINDOWS - skipped)
+        for _ in judge._judge_steps(run, state, tally, skipped, S * WINDOWS):
             pass
         now, columns = np.abs(state.alpha), judge.rows.columns
         expected = now if weights == 0 else np.maximum(first[columns], now)

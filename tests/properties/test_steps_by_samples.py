@@ -123,10 +123,7 @@ def test_the_unclipped_value_is_within_its_bound_of_the_exact_one(seed):
             sum(y * a * row[k] for y, a, row in zip(labels, alpha, samples, strict=True))
             for k in range(problem.features)
         ]
-        state, drift = judge._beginning(run)
-        (passed,) = judge._judge_steps(
-            run, state, judged.empty_statistics(run.length), drift, 0, run.length
-        )
+        (passed,) = judge.again(run, np.arange(run.length))
         for step, i in enumerate(draws[:, 0].tolist()):
             gradient = (
                 labels[i] * sum(x * w for x, w in zip(samples[i], weights, strict=True))

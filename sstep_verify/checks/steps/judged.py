@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 
 from sstep_verify.bounds.step.clip import ClipConstants, clip_constants
-from sstep_verify.bounds.step.drift import WeightsDrift, sized_samples
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.checks.shared.case import Case, after_run
 from sstep_verify.checks.shared.comparison import Comparison, Window, distance_ratios
+from sstep_verify.checks.steps.drift_errors import DriftErrors
 from sstep_verify.checks.steps.effects import effects_of
 from sstep_verify.checks.steps.kept import UNCLIPPED, Kept, Passed, Segment
 from sstep_verify.checks.steps.loop import State, judge_steps, state_of
@@ -119,23 +118,26 @@ class StepJudge:
         self.case, self.oracle, self._judge, self._form = case, oracle, judge, form
         self._block, self._effects = block_of(case.stream.block), effects_of(case.stream.block)
         self._kept = Kept.room(1, case.stream.block, of_svm=case.problem.is_svm)
+        self._drift = None if case.formulas.weights is None else DriftErrors(case)
         self.rows = JudgeRows(case, oracle, judge=judge, form=form or kernel_entries, first=case.initial)
 
     @cached_property
     def exact(self) -> StepJudge:
         """The judge whose bounds are the solver's share alone, for exact steps."""
-        return StepJudge(self.case, self.oracle, judge=False, form=self._form)
+        judge = StepJudge(self.case, self.oracle, judge=False, form=self._form)
+        judge._drift = self._drift
+        return judge
 
     def run(self, trajectory: Trajectory) -> JudgedRun:
         """Judge the steps of a run that has a log."""
         segments = self._segments(trajectory)
         steps = np.concatenate([np.arange(0), *(np.arange(begin, end) for begin, end in segments)])
         tally, tested, judged, position = empty_statistics(steps.size), Tested.nothing(), 0, 0
-        state, drift = self._beginning(trajectory)
+        state = self._first_state(trajectory)
         for begin, end in segments:
             self._skip(trajectory, state, position, begin)
             part = tally.part(slice(judged, None))
-            for passed in self._judge_steps(trajectory, state, part, drift, begin, end):
+            for passed in self._judge_steps(trajectory, state, part, begin, end):
                 self._test(passed, tested)
             judged, position = judged + end - begin, end
         distance, bound, worst = tally.distance, tally.bound, None
@@ -149,12 +151,11 @@ class StepJudge:
 
     def again(self, trajectory: Trajectory, iterations: np.ndarray) -> Iterator[Passed]:
         """Judge the segments again that hold some judged steps, as `run` does; ascending iterations."""
-        state, drift = self._beginning(trajectory)
-        position = 0
+        state, position = self._first_state(trajectory), 0
         for begin, end in self._segments(trajectory):
             self._skip(trajectory, state, position, begin)
             tally, position = empty_statistics(end - begin), end
-            yield from self._judge_steps(trajectory, state, tally, drift, begin, end, iterations)
+            yield from self._judge_steps(trajectory, state, tally, begin, end, iterations)
 
     def step_bounds(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The bounds of one step again, from the start of its window: one (K-SVM), or one an entry (b,)."""
@@ -248,11 +249,6 @@ class StepJudge:
         chosen = {0, slots - 1, *generator.choice(slots, size=min(PARTS, slots), replace=False).tolist()}
         return [(slot * length, min((slot + 1) * length, steps)) for slot in sorted(chosen)]
 
-    @cached_property
-    def _samples(self) -> tuple[Any, Any]:
-        """Samples and their sizes, for the drift of each part of a run."""
-        return sized_samples(self.case.problem)
-
     def _first_state(self, trajectory: Trajectory) -> State:
         """The state before the first step."""
         case, alpha = self.case, np.array(trajectory.alphas[0], dtype=np.float64)
@@ -260,13 +256,11 @@ class StepJudge:
         kept = case.formulas.weights is None
         return state_of(case.problem, self.rows.columns, alpha, case.stream.block, keeps=kept)
 
-    def _beginning(self, trajectory: Trajectory) -> tuple[State, WeightsDrift | None]:
-        """The same, and the drift of weights that are carried beside it."""
-        case, state = self.case, self._first_state(trajectory)
-        if state.keeps:
-            return state, None
-        alpha, begun = trajectory.alphas[0], (trajectory.start, trajectory.s)
-        return state, WeightsDrift(case.problem, case.formulas, alpha, *begun, self._samples)
+    def _drift_errors(self, trajectory: Trajectory, begin: int, end: int) -> np.ndarray:
+        """What the drift of carried weights adds to iterations begin..end-1, shape (end - begin,)."""
+        if self._drift is None:
+            return np.zeros(end - begin)
+        return self._drift.along(trajectory, partial(self.logged, trajectory))[begin:end]
 
     def _skip(self, trajectory: Trajectory, state: State, begin: int, end: int) -> None:
         """Take the log's word for some steps."""
@@ -290,18 +284,15 @@ class StepJudge:
 
     def _judge_again(self, trajectory: Trajectory, begin: int, end: int) -> Iterator[Passed]:
         """Judge iterations begin..end-1 of whole windows by themselves."""
-        state, drift = self._beginning(trajectory)
+        state = self._first_state(trajectory)
         self._skip(trajectory, state, 0, begin)
-        if drift is not None and begin:
-            drift.along(*self.logged(trajectory, 0, begin))
-        return self._judge_steps(trajectory, state, empty_statistics(end - begin), drift, begin, end)
+        return self._judge_steps(trajectory, state, empty_statistics(end - begin), begin, end)
 
     def _judge_steps(
         self,
         trajectory: Trajectory,
         state: State,
         tally: StepStatistics,
-        drift: WeightsDrift | None,
         begin: int,
         end: int,
         iterations: np.ndarray | None = None,
@@ -313,7 +304,7 @@ class StepJudge:
         """
         case, width, constants = self.case, trajectory.s, self.constants(trajectory.s)
         draws, log = self.logged(trajectory, begin, end)
-        errors = np.zeros(end - begin) if drift is None else drift.along(draws, log)
+        errors = self._drift_errors(trajectory, begin, end)
         draws = self.rows.place[draws]
         weights, formed = self._weights_of(trajectory, state, log, constants.sums.largest), -1
         most = SEGMENT if weights is not None or self.rows.whole else min(SEGMENT, self.rows.most)

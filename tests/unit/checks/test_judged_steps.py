@@ -11,6 +11,7 @@ from production_runs import KERNELS, problem_of, stream_of
 from sstep_reference.arithmetic import Float
 
 from sstep_verify import quantities
+from sstep_verify.bounds.step.drift import WeightsDrift
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.steps import explain, judged, place, rows, seen, step_statistics
@@ -50,6 +51,21 @@ def test_rows_formed_for_a_segment_judge_as_the_whole_matrix_does(task, monkeypa
     assert found.worst.ratio < 1.0
     assert np.array_equal(found.tally.events, whole.tally.events)
     assert np.array_equal(found.tally.first, whole.tally.first)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_drift_of_weights_is_followed_once_a_run(task, monkeypatch):
+    case, run = logged(task, KERNELS[0], exchange="gram")
+    followed, along = [], WeightsDrift.along
+    monkeypatch.setattr(WeightsDrift, "along", lambda *given: followed.append(1) or along(*given))
+    judge = StepJudge(case, Oracle(case.problem))
+    found = judge.run(run)
+    steps = exact_steps(found)
+    assert len(steps) > 2
+    assert len(followed) == 1
+    assert judge.step_bounds(run, 0).size == case.stream.block
+    judge.run(replace(run))
+    assert len(followed) == 2
 
 
 @pytest.mark.parametrize("task", TASKS)
