@@ -101,16 +101,16 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         plain, after = trajectories[run_key(s)], trajectories.get(continued_key(s))
         verdict = _judge_run(case, s, plain, step_judge, between=between)
         if after is not None:
-            comparison = _judge_continued(case, after, step_judge)
-            verdict = joined(verdict, case, plain, after, comparison, _origin(case))
+            broken = broken_chain(case, after)
+            comparison = broken or _judge_continued(after, step_judge)
+            judged = 0 if broken else after.length
+            verdict = joined(verdict, case, plain, after, comparison, _origin(case), judged)
         verdicts.append(verdict)
     return verdicts
 
 
-def _judge_continued(case: Case, trajectory: Trajectory, step_judge: StepJudge) -> Comparison:
-    """The step of a continued run with the largest ratio, or how its log fails to lead to its end."""
-    if broken := broken_chain(case, trajectory):
-        return broken
+def _judge_continued(trajectory: Trajectory, step_judge: StepJudge) -> Comparison:
+    """The step of a continued run with the largest ratio."""
     judged = step_judge.run(trajectory)
     return placed(judged, judged.worst) if judged.worst else unbounded(why=Why.NO_BOUND)
 

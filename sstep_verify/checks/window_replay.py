@@ -96,7 +96,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         verdict = _judge_run(case, s, trajectories, replays, started, between=between)
         if started is not None:
             plain, after = trajectories[run_key(s)], trajectories[continued_key(s)]
-            verdict = joined(verdict, case, plain, after, started, _origin(case, started.source))
+            verdict = joined(verdict, case, plain, after, started, _origin(case, started.source), 1)
         verdicts.append(verdict)
     return verdicts
 

@@ -81,16 +81,17 @@ def joined(
     continued: Trajectory,
     comparison: Comparison,
     origin: str,
+    judged: int,
 ) -> Verdict:
     """The verdict on a plain run, joined with the comparison on the run that was continued from it.
 
     What is wrong with the plain run is told first; where nothing is, the continued run decides. Of two that
-    pass the larger ratio is that of the verdict. `origin` is where the comparison's bound comes from.
+    pass the larger ratio is that of the verdict. `origin` is where the comparison's bound comes from, and
+    `judged` how many windows or steps of the continued run were judged.
     """
     begin = continued.start - plain.start
-    if comparison.decided and verdict.coverage is not None:
-        unit = verdict.coverage.unit
-        made = float(begin), 1.0 if unit == "window" else float(continued.length), unit
+    if judged and comparison.decided and verdict.coverage is not None:
+        made = float(begin), float(judged), verdict.coverage.unit
         verdict = replace(verdict, notes=(*verdict.notes, Note(NoteKind.CONTINUED, made)))
     evidence = verdict.evidence | {
         EVIDENCE: {"from": begin, "steps": continued.length, **comparison.numbers()}

@@ -142,6 +142,8 @@ def test_a_start_that_is_not_used_fails_on_the_continued_run(name, task, s, log)
         assert (contract.status, verdict.check, verdict.status) == (Status.PASS, check, Status.FAIL)
         assert verdict.requirement == "S-2.8"
         assert verdict.place.run == f"s={s}/continued"
+        # No step was judged of a log that does not lead from the start that was asked for.
+        assert any(note.kind is NoteKind.CONTINUED for note in verdict.notes) == (not log)
         contract, verdict = judge(make(Solver(), log=log), problem, stream, s)
         assert verdict.status is Status.PASS, verdict.reason
         assert verdict.evidence[EVIDENCE]["from"] > 0
