@@ -278,7 +278,8 @@ def unseen(results: Results) -> Iterable[str]:
         yield f"numbers of {name} that are no multiple of {' or '.join(map(str, of))} ranks"
     messages = [one for one in compared if one["check"] == MESSAGES]
     if not messages:
-        yield "communication (no messages were counted)"
+        windows = any(one["s"] > 1 for one in compared)
+        yield f"communication{' and the lengths of windows' * windows} (no messages were counted)"
     elif any(one["units"] == MESSAGES_ONLY for one in messages):
         yield "words of messages (only the number of messages was compared)"
     # A solver that did something else at an s than was asked was looked at there.
