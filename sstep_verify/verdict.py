@@ -187,6 +187,8 @@ class HintKind(StrEnum):
     """The run made again with every window's end recorded is correct, and this one is not."""
     AT_LIMITS = "at_limits"
     """Every wrong value lies on a limit of the box, so one term of the step decides its side."""
+    SIGNED_BY_LABELS = "signed_by_labels"
+    """Values leave the box, and all lie in it when multiplied by their labels."""
     PART_OF_RUN = "part_of_run"
     """The defects would change correct steps too: they are made in a part of the run."""
     LAST_WINDOW = "last_window"

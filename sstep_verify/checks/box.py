@@ -31,7 +31,16 @@ from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.rows import largest_sample_sizes
 from sstep_verify.rounding.sums import NOT_FACTORED, Factored
 from sstep_verify.trajectory import GIVEN, Trajectory
-from sstep_verify.verdict import DETECTION_FACTOR, Place, Sensitivity, Status, Verdict, Why
+from sstep_verify.verdict import (
+    DETECTION_FACTOR,
+    Hint,
+    HintKind,
+    Place,
+    Sensitivity,
+    Status,
+    Verdict,
+    Why,
+)
 
 ID = "box"
 
@@ -62,6 +71,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         UPPER: _comparison(trajectory, above, allowed[1], upper),
     }
     passed = [end for end, comparison in ends.items() if comparison.status is Status.FAIL]
+    signed = bool(passed) and trajectory.stopped != GIVEN and _signed(case, alphas, allowed)
     yield verdict_from(
         ID,
         case,
@@ -74,7 +84,14 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         terms=(_clip_term(case, trajectory, max(allowed)),),
         evidence=_evidence(trajectory, upper, allowed, below, above) | notes(trajectory),
         signs=passed[:1],
+        hints=(Hint(HintKind.SIGNED_BY_LABELS),) if signed else (),
     )
+
+
+def _signed(case: Case, alphas: np.ndarray, allowed: tuple[float, float]) -> bool:
+    """Whether every recorded value, times the label of its sample, is in the box."""
+    values = case.problem.targets * alphas
+    return bool(((values >= -allowed[0]) & (values - case.problem.hinge.upper <= allowed[1])).all())
 
 
 def _comparison(trajectory: Trajectory, beyond: np.ndarray, bound: float, limit: float) -> Comparison:

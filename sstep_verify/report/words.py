@@ -353,6 +353,9 @@ HINTS: dict[HintKind, Callable[..., str]] = {
     HintKind.AT_LIMITS: lambda: (
         "Every wrong value lies on a limit of the box, so one term of the step decides its side."
     ),
+    HintKind.SIGNED_BY_LABELS: lambda: (
+        "Multiplied by its label, every recorded value lies in the box: return alpha_i, not y_i alpha_i."
+    ),
     HintKind.PART_OF_RUN: lambda: "The same defect in the whole run would change correct steps too.",
     HintKind.LAST_WINDOW: lambda steps, s: (
         f"Only the last window is faulty, which has {steps:.0f} of {counted(int(s), 'step')}."
@@ -382,6 +385,7 @@ BRIEF_HINTS = (
     HintKind.LOG_OF_INCREMENTS,
     HintKind.LOG_NOT_WRITTEN,
     HintKind.LAST_WINDOW,
+    HintKind.SIGNED_BY_LABELS,
     HintKind.LOG_IN_FLOAT32,
     HintKind.PARTS_IN_FLOAT32,
 )

@@ -22,7 +22,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solver import ProductionSolver, svm_window
-from sstep_verify.verdict import Status, Why
+from sstep_verify.verdict import HintKind, Status, Why
 
 LOSSES = [Hinge(0.1), SquaredHinge(2.0)]
 
@@ -63,6 +63,18 @@ def test_one_ulp_outside_fails_in_place(upper):
         assert verdict.place.coordinate == 3
         assert verdict.requirement == ("S-3.9" if upper else "S-3.8")
         assert_teaches(verdict)
+
+
+def test_values_that_are_in_the_box_but_for_the_signs_of_labels_are_named():
+    case, tested = small_case(Hinge(0.1))
+
+    def signed(run):
+        return dataclasses.replace(run, alphas=run.alphas * case.problem.targets)
+
+    for change, hints in ((signed, [HintKind.SIGNED_BY_LABELS]), (_outside(case, 0.05, True), [])):
+        for verdict in judged(check, case, tested, change=change).values():
+            assert verdict.status is Status.FAIL
+            assert [hint.kind for hint in verdict.hints] == hints
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
