@@ -105,7 +105,7 @@ class WeightsDrift:
         """Errors that the drift adds to each step of some whole windows; go on behind them.
 
         Of coordinates drawn and the values they were left with, both of shape (steps, b); per step the
-        error of the gradient (K-SVM), or of the right-hand side in the 2-norm (K-RR).
+        error of the gradient (K-SVM), or of the right-hand side in the 2-norm (K-RR), shape (steps,).
         """
         found, position = np.empty(draws.shape[0]), 0
         product = gamma(self._weights.size + 1, self._u)

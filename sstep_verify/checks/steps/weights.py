@@ -63,8 +63,10 @@ class Weights(NamedTuple):
 
     Parameters
     ----------
-    starts, features, values : ndarray
-        Samples as CSR.
+    starts : ndarray of int64, shape (m + 1,)
+        Where each sample begins among the stored entries, of which the data have z (CSR).
+    features, values : ndarray of int64 and of float64, shape (z,)
+        Feature and value of each stored entry.
     own, own_error : ndarray, shape (m,)
         Kernel entry of each with itself, and bound on its error, as `Rows` has them.
     table : ndarray, shape (n, 8)

@@ -94,7 +94,7 @@ def test_the_origin_is_that_of_the_bound_whose_ratio_is_told(ratio, origin):
         bound_origin="bounds/screen",
     )
     comparison = Comparison(ratio, ratio, 1.0, Window(0, 2))
-    found = joined(told, case, plain, after, comparison, "bounds/window/svm")
+    found = joined(told, case, plain, after, comparison, "bounds/window/svm", 1)
     assert (found.ratio, found.bound_origin) == (max(ratio, 0.1), origin)
 
 
