@@ -50,7 +50,7 @@ def main() -> None:
     arguments = parser(f"benchmarks {name}", benchmark.__doc__)
     folder, out = os.environ.get("SSTEP_VERIFY_DATA"), Path(f"sstep-verify-out/benchmarks/{name}.json")
     arguments.add_argument("--data", default=folder, help="folder of LIBSVM files ($SSTEP_VERIFY_DATA)")
-    arguments.add_argument("--out", type=Path, default=out, help=f"JSON file; text beside it ({out})")
+    arguments.add_argument("--out", type=Path, default=out, help=f"JSON file; text next to it ({out})")
     for option, own in benchmark.OPTIONS.items():
         arguments.add_argument(option, **SHARED.get(option, {}), **own)
     chosen = arguments.parse_args(sys.argv[2:])

@@ -183,7 +183,7 @@ class SensitivityKind(Kind):
         for place, study in enumerate(definition.families):
             name = study.study
             if any(one.study == name for one in definition.families[:place]):
-                raise InputError(f"{definition.source}: study {name} stands in two [[sensitivity]] tables")
+                raise InputError(f"{definition.source}: study {name} is in two [[sensitivity]] tables")
             for named, cost in STUDIES[name][0](study):
                 items = {f"{name}/{item}": made for item, made in named.items()}
                 found.append(Unit(tuple(items), items, cost=cost))

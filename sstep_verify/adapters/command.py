@@ -232,8 +232,8 @@ class CommandSolver(TrainingSolver):
         told = f"made with seed = {seed}, but this run has seed = {seed + 1}"
         if done.returncode in ENDED or told not in done.stderr.decode(errors="replace"):
             raise ConductError(
-                f"asked to go on with another seed, the command ends with exit code {done.returncode} and "
-                "does not say that it refuses to"
+                f"asked to continue with another seed, the command ends with exit code {done.returncode} "
+                "and does not say that it rejects this"
             )
 
     def _call(self, words: Sequence[str]) -> tuple[int, str]:

@@ -67,7 +67,7 @@ class TrainingSolver:
         )
         if self._settings.recompute:
             raise InputError(
-                f"recompute = {self._settings.recompute}: training forms its weights anew at every "
+                f"recompute = {self._settings.recompute}: training forms its weights again at every "
                 f"interval of {interval} windows; drop recompute"
             )
         self.declaration = self.declared("training")

@@ -155,7 +155,7 @@ def read_campaign(folder: Path) -> KeptCampaign:
     if not (folder / CAMPAIGN).exists():
         raise InputError(
             f"{shortened(folder.parent)}: holds no runs to judge again; `check --keep-runs` and "
-            "`run --keep-runs` keep them beside the report"
+            "`run --keep-runs` keep them with the report"
         )
     with os.scandir(folder) as entries:
         names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]

@@ -108,7 +108,7 @@ class Partial:
             elif there and not self._force:
                 raise InputError(
                     f"{self.folder} holds {counted(len(there), 'finished problem')} of an "
-                    "earlier run; go on by --resume, or discard them by --force"
+                    "earlier run; continue with --resume, or discard them with --force"
                 )
             self.folder.mkdir(parents=True, exist_ok=True)
             self._held = held.pop_all()

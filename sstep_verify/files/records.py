@@ -194,6 +194,6 @@ def _at(values: Any, place: str) -> tuple[Any, str]:
         except (LookupError, TypeError):
             return None, ""
     try:
-        return values, f"{values!r:.60} is refused: "
+        return values, f"{values!r:.60} is rejected: "
     except ValueError:  # an integer of more digits than Python prints
-        return values, "a number of thousands of digits is refused: "
+        return values, "a number of thousands of digits is rejected: "

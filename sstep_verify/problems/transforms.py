@@ -177,15 +177,15 @@ def scale_targets(problem: Problem, stream: IndexStream, power: int) -> Transfor
 
 
 def relabel(problem: Problem, stream: IndexStream, seed: int) -> Transformed:
-    """Number the samples anew by a seeded permutation; the stream draws the same samples.
+    """Renumber the samples by a seeded permutation; the stream draws the same samples.
 
     Raises
     ------
     InputError
-        If the samples of the stream are numbered anew already.
+        If the samples of the stream are renumbered already.
     """
     if stream.relabel is not None:
-        raise InputError(f"the index stream is numbered anew already (seed {stream.relabel})")
+        raise InputError(f"the index stream is renumbered already (seed {stream.relabel})")
     order, _ = relabelling(problem.samples, seed)
     changed = replace(problem, data=problem.data[order], targets=problem.targets[order])
     return Transformed(changed, replace(stream, relabel=seed), order=order)

@@ -63,7 +63,7 @@ def launcher() -> Path:
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None:
         raise MissingExtraError(
-            "no mpiexec beside this Python and none on PATH: it comes with the extra [mpich]. "
+            "no mpiexec next to this Python and none on PATH: it comes with the extra [mpich]. "
             f"Install it with: {install_command('mpich')}"
         )
     return Path(found)

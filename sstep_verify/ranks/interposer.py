@@ -38,7 +38,7 @@ DEVELOPMENT = "Debian: apt-get install libmpich-dev or libopenmpi-dev"
 
 INJECTED_FAULTS = {
     "delay": "the last rank comes to every collective a millisecond late",
-    "order": "the ranks stand in another order in every blocking allreduce",
+    "order": "the ranks have another order in every blocking allreduce",
     "ulp": "the last rank gets one number of each allreduce, broadcast and allgather one ulp off",
 }
 """What it can do to a program: a right one endures the first two, and rank-coherence sees the third."""

@@ -144,7 +144,7 @@ class Results(Record):
             convert(verdict, VERDICT, f"verdicts[{place}]")
         named = [(f"verdicts[{place}]", verdict["case"]) for place, verdict in enumerate(self.verdicts)]
         named += [("a certified row", row.case) for row in (self.certified.rows if self.certified else ())]
-        named += [("a run beside the classical one", row.case) for row in self.against_classical]
+        named += [("a run compared with the classical one", row.case) for row in self.against_classical]
         for part in self.studies.values():
             named += part.named
         for who, case_id in named:

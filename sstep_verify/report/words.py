@@ -374,7 +374,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         f"Runs of scaled problems differ too ({', '.join(relations)}). "
         "An absolute constant may have an effect."
     ),
-    HintKind.SMALL_PROBLEMS: lambda most: f"Defects are looked for up to m = {most:.0f} only.",
+    HintKind.SMALL_PROBLEMS: lambda most: f"Defects are searched for up to m = {most:.0f} only.",
 }
 """What each hint says."""
 

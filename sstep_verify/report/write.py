@@ -60,7 +60,7 @@ OUTCOMES = {
 NOT_MET = ("FAIL", "No FAIL, but a failure that was expected is not met")
 """The outcome of a campaign whose list of expected failures is all that is wrong."""
 
-NOTHING_SEEN = ("VACUOUS", "No FAIL, but no problem on which a mistake would have shown")
+NOTHING_SEEN = ("VACUOUS", "No FAIL, but no problem on which a defect would have shown")
 """The same of a campaign of verdicts in which every case is VACUOUS."""
 STOPPED = {130: (INTERRUPTED, "Stopped before its end; what had been judged by then")}
 BROKEN = ("ERROR", "The campaign did not end properly")

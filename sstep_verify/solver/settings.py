@@ -119,7 +119,7 @@ class Options:
                 "drop keep_gram and cache (--cache), or use exchange 'allreduce'"
             )
         if self.keep_gram and self.cache:
-            raise InputError("keep_gram keeps every kernel row: a cache beside it has no use; drop one")
+            raise InputError("keep_gram keeps every kernel row, so a cache has no use; drop one")
         if self.recompute and self.exchange != "gram":
             raise InputError(f"recompute is for exchange 'gram', but exchange is {self.exchange!r}")
 
@@ -318,11 +318,11 @@ class Settings(Options):
         assert self.iterations is not None
         if start > self.iterations:
             raise InputError(
-                f"training cannot go on from iteration {start}, because it is to end at "
+                f"training cannot continue from iteration {start}, because it is to end at "
                 f"{self.iterations}; ask for more (--iterations)"
             )
         if not self.is_end(start):
             raise InputError(
-                f"training cannot go on from iteration {start}: not the end of an interval of "
+                f"training cannot continue from iteration {start}: not the end of an interval of "
                 f"{self.interval} iterations{', each longer by as much' if self.lengthening else ''}"
             )

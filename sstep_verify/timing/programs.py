@@ -139,7 +139,7 @@ def require_s(described: ProgramFile) -> None:
     if "s" not in told and "dir" not in told:
         raise InputError(
             f"program {program.name!r}: it takes no s: its command holds neither {{s}} nor {{dir}}, whose "
-            "problem.txt says it; classical and s-step runs of it cannot be told apart"
+            "problem.txt says it; classical and s-step runs of it cannot be distinguished"
         )
     if "H" not in told and "dir" not in told:
         raise InputError(

@@ -29,7 +29,7 @@ OWN_EXCHANGES = ("reduce-scatter", "gram", "support", "kept-gram", "column-cache
 """Exchanges that the production solver alone makes."""
 
 NO_FREEDOM = {
-    "name": "a name: it stands in messages and nothing is derived from it",
+    "name": "a name: it is in messages, and nothing is derived from it",
     "options": "shown to readers; of separate timers alone it follows that every window has a barrier",
 }
 """Fields of `Declaration` that are no freedom, and why."""
@@ -89,9 +89,9 @@ NO_PLAN = {
     "stream": "told by block",
     "s_values": "told by s",
     "declaration": "told by what a solver may declare",
-    "id": "a name: it stands in messages",
-    "replay_command": "a command: it stands in messages",
-    "diagnose": "mistakes are looked for after a verdict, which they do not change",
+    "id": "a name: it is in messages",
+    "replay_command": "a command: it is in messages",
+    "diagnose": "defects are searched for after a verdict, and do not change it",
     "classical_right": "which causes a failure may have, of the same verdicts",
     "further": "which s are judged by fewer checks: of the same runs the same verdicts",
     "short": "the length of short runs: those of a study are shorter than any of it",

@@ -123,7 +123,7 @@ def scenario_units(families: Sequence[ScenarioFamily], only: str = "") -> list[S
     for unit in every:
         for case in map(unit.case, unit.forms):
             if owners.setdefault(case, unit.family) is not unit.family:
-                raise InputError(f"case {case} stands in two [[scenario]] tables")
+                raise InputError(f"case {case} is in two [[scenario]] tables")
     if len(every) > MOST_SCENARIOS:
         raise InputError(f"more than {MOST_SCENARIOS:,} scenarios; make several campaigns of them")
     wanted = chosen(only, owners)

@@ -70,7 +70,7 @@ class Room:
                 f"moved or removed its folder ({error.strerror}): nothing is read"
             ) from error
         kind = "a link" if stat.S_ISLNK(seen[2]) else kind_of(seen[2])
-        raise NoResultError(f"put {kind} in the place of its folder, so nothing of it is read")
+        raise NoResultError(f"put {kind} in place of its folder, so nothing of it is read")
 
     def require_space(self, size: int) -> None:
         """Raise OSError unless a file of so many bytes can be written on the disk of the folder."""

@@ -132,8 +132,8 @@ class Conventions:
                 raise InputError(f"scale = {self.scale!r:.40}; known: {', '.join(SCALES)}, or a number > 0")
         elif not (0 < self.scale < 2**FARTHEST and 1 / self.scale < 2**FARTHEST):
             raise InputError(
-                f"scale = {self.scale!r:.40}, but it must lie between 2^-{FARTHEST} and 2^{FARTHEST}; the "
-                "sign is told by sign = -1"
+                f"scale = {self.scale!r:.40}, but it must lie between 2^-{FARTHEST} and 2^{FARTHEST}; "
+                "declare another sign by sign = -1"
             )
         if self.sign not in (1, -1, "labels") or isinstance(self.sign, bool):
             raise InputError(f"sign = {self.sign!r:.40}, but it must be 1, -1 or 'labels'")

@@ -29,7 +29,7 @@ ENTRIES = frozenset({"safe-s.csv", *(f"{precision}.svg" for precision in BOTH)})
 @block_option
 @click.option(
     "--largest-s", "most", type=click.IntRange(1, 1 << 16), default=1024, show_default=True, metavar="S",
-    help="Largest s looked at.",
+    help="Largest s to examine.",
 )  # fmt: skip
 @click.option(
     "--precision", type=click.Choice(["both", *BOTH]), default="both", show_default=True,

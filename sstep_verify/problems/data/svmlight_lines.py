@@ -172,7 +172,7 @@ def require_right(line: bytes, largest: int) -> None:
     content = line.split(b"#", 1)[0]
     if content.startswith(BYTE_ORDER_MARK):
         raise ValueError(
-            "begins with a byte order mark, which may stand at the beginning of a file only: remove it"
+            "begins with a byte order mark, which is allowed only at the beginning of a file: remove it"
         )
     if control := _CONTROL.search(content):
         near = content[max(control.start() - 20, 0) : control.end() + 20].rstrip(b"\r\n")

@@ -85,7 +85,7 @@ def test_the_shipped_campaign_covers_what_it_promises():
         ("condition = [1.0, 1e4]", 'condition = ["1"]', ["condition", "float"]),
         ("condition = [1.0, 1e4]", "", ["missing field `condition`"]),
         ("s = [2, 3, 64]", "s = [2, 0]", ["s = 0", ">= 1"]),
-        ("s = [2, 3, 64]", "s = 2", ["s: 2 is refused", "array"]),
+        ("s = [2, 3, 64]", "s = 2", ["s: 2 is rejected", "array"]),
         ("iterations = 32", "iteration = 32", ["`iteration`", "iterations"]),
         ("iterations = 32", "iterations = true", ["iterations", "True"]),
         ("sigma = 0.5", "sigma = 0", ["sigma", "> 0"]),

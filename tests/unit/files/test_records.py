@@ -53,12 +53,12 @@ TAGGED = strict(Whole, {}, tagged=True)
     [
         ({}, "x: missing field `count`"),
         ({"count": 1, "cuont": 2}, "x: unknown field `cuont`"),
-        ({"count": True}, "x: count: True is refused: expected `int`, got `bool`"),
-        ({"count": 1.0}, "x: count: 1.0 is refused: expected `int`, got `float`"),
-        ({"count": "1"}, "x: count: '1' is refused: expected `int`, got `str`"),
+        ({"count": True}, "x: count: True is rejected: expected `int`, got `bool`"),
+        ({"count": 1.0}, "x: count: 1.0 is rejected: expected `int`, got `float`"),
+        ({"count": "1"}, "x: count: '1' is rejected: expected `int`, got `str`"),
         (
             {"count": 1, "parts": [{"size": None}]},
-            r"x: parts\[0\]\.size: None is refused: expected `float`",
+            r"x: parts\[0\]\.size: None is rejected: expected `float`",
         ),
         ({"count": 1, "parts": [{"size": 1, "news": 2}]}, r"x: parts\[0\]: unknown field `news`"),
         ({"count": 1, "by_number": {"one": []}}, "x: by_number: .*expected `int`, got `str`"),
@@ -110,7 +110,7 @@ def test_a_schema_has_version_descriptions_and_no_room_for_more():
 def test_a_value_beside_a_list_of_allowed_ones_is_refused_with_the_list():
     with pytest.raises(InputError) as caught:
         convert({"name": "mine", "update": "frozn"}, Declaration, "declared")
-    assert "'frozn' is refused" in str(caught.value)
+    assert "'frozn' is rejected" in str(caught.value)
     assert "(did you mean 'frozen'?); known: in-place, added, frozen" in str(caught.value)
 
 
@@ -122,9 +122,11 @@ def test_messages_stay_in_one_line():
 def test_a_number_of_more_digits_than_python_prints_is_refused_in_words():
     from sstep_verify.problems import Hinge
 
-    with pytest.raises(InputError, match="thousands of digits is refused"):
+    with pytest.raises(InputError, match="thousands of digits is rejected"):
         convert({"C": 16**5000}, strict(Hinge, {}), "a file")
-    with pytest.raises(InputError, match=r"thousands of digits is refused.*known: in-place, added, frozen"):
+    with pytest.raises(
+        InputError, match=r"thousands of digits is rejected.*known: in-place, added, frozen"
+    ):
         convert({"name": "mine", "update": 16**5000}, Declaration, "declared")
 
 

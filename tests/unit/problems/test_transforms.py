@@ -143,7 +143,7 @@ def test_a_renumbered_stream_draws_the_same_samples_in_the_same_order():
         (lambda p, s: transforms.scale_targets(p, s, 1), "a K-RR is needed here"),
         (
             lambda p, s: transforms.relabel(p, transforms.relabel(p, s, 1).stream, 2),
-            "numbered anew already \\(seed 1\\)",
+            "renumbered already \\(seed 1\\)",
         ),
     ],
 )

@@ -88,7 +88,7 @@ def test_training_goes_on_from_a_start_as_if_nothing_had_happened():
     np.testing.assert_array_equal(again.log, whole.log[40:])
     assert again.claims["gap"] == whole.claims["gap"]
     assert (again.start, again.claims["iterations"].value) == (40, LENGTH - 40)
-    with pytest.raises(InputError, match="cannot go on from iteration 41"):
+    with pytest.raises(InputError, match="cannot continue from iteration 41"):
         solver.run(replace(rest, start=41, iterations=LENGTH - 41))
 
 
