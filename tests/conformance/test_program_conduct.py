@@ -45,7 +45,7 @@ REPLACED = {
     "os.rename(here, here + '.moved'); os.mkfifo(here)": "put a named pipe in place of its folder",
     "os.rename(here, here + '.moved'); os.symlink(here + '.moved', here)": "put a link in place of its folder",
     "shutil.rmtree(here); open(here, 'w').close()": "put a file in place of its folder",
-    "shutil.rmtree(here); os.chdir(room); socket.socket(socket.AF_UNIX).bind('run')": "put a socket in the place",
+    "shutil.rmtree(here); os.chdir(room); socket.socket(socket.AF_UNIX).bind('run')": "put a socket in place",
     "os.rename(here, here + '.moved'); shutil.copytree(here + '.moved', here)": "put a folder in place of its folder",
     "os.rename(here, here + '.moved')": "moved or removed its folder",
     "shutil.rmtree(room)": "moved or removed its folder",
