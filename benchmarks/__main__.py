@@ -1,4 +1,4 @@
-"""Times beside what a run cannot do without, and beside other programs: ``python benchmarks NAME``.
+"""Times next to what a run cannot do without, and next to other programs: ``python benchmarks NAME``.
 
 What each measures, and its options, says ``python benchmarks NAME --help``.
 """

@@ -1,4 +1,4 @@
-"""Every goal of speed in one table: what we take beside what it is compared with, in turns within one run.
+"""Every goal of speed in one table: what we take next to what it is compared with, in turns within one run.
 
 A row compares two works, or one work with a number. Works that are processes count the processor time of
 the process and of its children; a row that says `clock` takes the wall clock instead. Ratios are taken
@@ -65,7 +65,7 @@ def command(*words: str) -> list[str]:
 
 
 def solve_rows(report: Report, folder: Path) -> Iterator[Row]:
-    """Whole processes to a relative gap of 1e-4, with our defaults, beside LinearSVC."""
+    """Whole processes to a relative gap of 1e-4, with our defaults, next to LinearSVC."""
     file, cell = lookalike.made(report), peers.Cell("look-alike", "LinearSVC")
     loaded = datasets.load(str(file))
     problem = Problem(cell.data, loaded.data, loaded.targets, LinearKernel(), Hinge(cell.parameter))
@@ -98,7 +98,7 @@ print(next(line.split()[1] for line in Path("/proc/self/status").open() if line.
 
 
 def reader_rows(report: Report, folder: Path) -> Iterator[Row]:
-    """Reading alone: time beside scikit-learn's, and peak memory over that of the arrays."""
+    """Reading alone: time next to scikit-learn's, and peak memory over that of the arrays."""
     del folder
     file = lookalike.made(report)
 
@@ -124,7 +124,7 @@ def reader_rows(report: Report, folder: Path) -> Iterator[Row]:
 
 
 def interval_rows(report: Report, folder: Path) -> Iterator[Row]:
-    """Small loops with the default interval, beside those that are measured at their end alone."""
+    """Small loops with the default interval, next to those that are measured at their end alone."""
     del folder
     for name, kernel in SMALL_LOOPS.items():
         yield interval_row(datasets.load(name, directory=report.chosen.data), name, kernel)
@@ -147,7 +147,7 @@ def interval_row(loaded: Any, name: str, kernel: Kernel) -> Row:
 
 
 def thread_rows(report: Report, folder: Path) -> Iterator[Row]:
-    """A run with the threads that BLAS takes by itself, beside one with a single thread."""
+    """A run with the threads that BLAS takes by itself, next to one with a single thread."""
     file = Path(report.chosen.data or ".") / "diabetes_scale"
     words = command(
         "solve", str(file), "--task", "svm-l1", "--kernel", "rbf,sigma=1", "--tolerance", "1e-6",
@@ -166,7 +166,7 @@ def tuning_rows(report: Report, folder: Path) -> Iterator[Row]:
 
 
 def tuned_row(report: Report, cell: tuning.Cell) -> Row:
-    """`--s auto` beside the best fixed s of one sweep."""
+    """`--s auto` next to the best fixed s of one sweep."""
     found: dict[str, float] = {}
 
     def ours() -> float:
@@ -180,7 +180,7 @@ def tuned_row(report: Report, cell: tuning.Cell) -> Row:
 
 
 def judge_rows(report: Report, folder: Path) -> Iterator[Row]:
-    """A second call of judge() beside the run that it judges."""
+    """A second call of judge() next to the run that it judges."""
     del folder
     for name, case in judgement.CASES.items():
         works = judgement.works_of(case, judgement.problem_of(case, name, report.chosen.data))

@@ -1,4 +1,4 @@
-"""Cost of a whole call of judge(), beside the bare run that it judges.
+"""Cost of a whole call of judge(), next to the bare run that it judges.
 
 A call holds the run itself with its log, the run continued from it, the kernel rows of the judge, the steps
 in float64 and those replayed exactly. Every case is called once before it is timed: what is compiled, or

@@ -84,7 +84,7 @@ def write(out: str | Path, counts: str | Path, seed: int = SEED) -> sp.csr_array
 
 
 def made(report: Report) -> Path:
-    """The look-alike beside the file of a report; drawn by counts in its folder of data if not there."""
+    """The look-alike next to the file of a report; drawn by counts in its folder of data if not there."""
     path: Path = report.chosen.out.with_name("look-alike.svm").resolve()
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """How well the model of costs predicts published timings that it was not fitted to.
 
 Three splits: fitted up to 64 ranks, predicted above; every second rank count of a cell held out; a data
-set held out. Beside it, power laws through neighbouring rank counts of the same cell and s, and, where the
+set held out. Next to it, power laws through neighbouring rank counts of the same cell and s, and, where the
 wheel is installed (its own environment: ``tox -e bench-model``), Extra-P with a model for each cell and s.
 Usage: ``python benchmarks model --data DIR [--write FILE]``; --write stores the machine file fitted to all
 timings.

@@ -123,7 +123,7 @@ def timings_of(
 
 
 TIMER_WEIGHT, SCALE, SHRINKAGE = 0.5, 0.5, 0.1
-"""Of a timer's residual beside the total's; residual from which the loss grows linearly; of the pull of
+"""Of a timer's residual next to the total's; residual from which the loss grows linearly; of the pull of
 each logarithm to where it began."""
 
 LENGTHS, STIFFNESSES = (0.5, 1.0, 2.0, 4.0), (4.0, 8.0, 16.0, 32.0, 64.0)

@@ -2,7 +2,7 @@
 
 Every case is one run, in whose pauses the pieces of its floor are timed on the same windows, so that a busy
 machine touches both sides of a ratio. Each time is that of the slowest rank. Wall-clock time decides; the
-ratio of processor times stands beside it, for a machine on which other processes take turns. More ranks
+ratio of processor times stands next to it, for a machine on which other processes take turns. More ranks
 than cores are marked with *. Usage: ``python benchmarks mpi --data DIR``, ``--quick`` for a look.
 """
 

@@ -1,4 +1,4 @@
-"""Seconds to a duality gap: ``sstep-verify solve`` beside scikit-learn's LinearSVC, SVC and KernelRidge.
+"""Seconds to a duality gap: ``sstep-verify solve`` next to scikit-learn's LinearSVC, SVC and KernelRidge.
 
 Whole process: the interpreter, imports, reading the file, training, writing the result; the scikit-learn
 program is as short as it can be. Fit: training alone, from data in memory, with warm caches; epochs: the
@@ -46,7 +46,7 @@ PASSES = 20_000
 
 
 class Cell(NamedTuple):
-    """A data set, beside what it is solved, sigma (0: linear kernel), C or lambda, and b."""
+    """A data set, what it is compared with, sigma (0: linear kernel), C or lambda, and b."""
 
     data: str
     peer: str

@@ -24,7 +24,7 @@ from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Options
 
 VECTORS = 6
-"""Vectors of m words that a run holds beside data and panel: targets, dual vector, its product with the
+"""Vectors of m words that a run holds besides data and panel: targets, dual vector, its product with the
 labels or the window's increments, marks of increments, squared norms, marks of coordinates."""
 
 Times = tuple[float, float]

@@ -1,7 +1,7 @@
 """One point of `perf latency` on a real slow link: two ranks in two network namespaces, 1 + 1.
 
 Each namespace has a TAP device, and a process carries every frame that comes out of one over to the other
-after a while: no library delays anything, and no kernel module for network emulation is needed. Beside the
+after a while: no library delays anything, and no kernel module for network emulation is needed. Next to the
 times stand those predicted from the same ranks over shared memory: of each iteration the collectives that
 were counted, times what one of as many words alone takes longer. Skipped, with the reason, without root,
 /dev/net/tun, `ip`, or MPICH. Usage: ``python benchmarks relay --data DIR``.

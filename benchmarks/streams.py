@@ -1,4 +1,4 @@
-"""Iterations and processor time to a tolerance: draws of `--stream uniform` beside those of `epochs`.
+"""Iterations and processor time to a tolerance: draws of `--stream uniform` next to those of `epochs`.
 
 A cell is a data set, task and kernel; each seed makes one run of each stream to the smaller tolerance, in
 turns, measured every half pass. Iterations are those of the first measurement at or below a

@@ -3,7 +3,7 @@
 A cell is a data set, kernel, exchange and number of ranks. All fixed s are tried, then those within 1.5 of
 the best and the tuner make the same iterations in turn, several times: at least 200 windows of the best s,
 and at least `--seconds`. The ratio is the median of the tuner's time over the least median of a fixed s;
-beside it stands that of the least times, which other processes on the machine touch less. Times are
+next to it stands that of the least times, which other processes on the machine touch less. Times are
 processor times where P = 1, of the slowest rank and by the wall clock where P = 2.
 Usage: ``python benchmarks tuning --data DIR``, ``--quick`` for a look.
 """
@@ -102,7 +102,7 @@ def problem_of(comm, cell: Cell, directory: str | None) -> Problem:
 
 
 def late(inner: Communicator, delay: Callable[[], float]) -> Communicator:
-    """A communicator each of whose sums of all ranks is late by some seconds, asked anew each time.
+    """A communicator each of whose sums of all ranks is late by some seconds, asked again each time.
 
     Every rank spins before it enters, as long as every other: what a slower network does to a reduction.
     """

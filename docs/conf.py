@@ -1,8 +1,8 @@
 """The site of the pages: ``python -m tox -e site``, or ``sphinx-build -W --keep-going -n -c docs . OUT``.
 
 Its source is the whole tree, so that one link serves a forge and the site. A link to a page of the site is
-checked with its heading. A file that is linked is copied beside the pages. A folder is replaced by the file
-that describes it, and the README by the first page of the site.
+checked with its heading. A file that is linked is copied next to the pages. A folder is replaced by the
+file that describes it, and the README by the first page of the site.
 """
 
 from __future__ import annotations

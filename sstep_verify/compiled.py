@@ -9,7 +9,7 @@ product with a sum, which the bounds of sums allow.
 What is compiled is kept on disk, with a digest. A file that is damaged, cut or empty is removed, and its
 function compiled again; where nothing can be kept, every process compiles, and `unkept` says why.
 
-Four interfaces of numba are used that its manual does not have. Each stands beside what it saves, and all
+Four interfaces of numba are used that its manual does not have. Each stands next to what it saves, and all
 works without it: `BORROWS`, `RUNTIME`, where the cache of a function lies, and how its files are read.
 """
 
@@ -165,7 +165,7 @@ def later_runs() -> str:
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function lazily at its first call, with an on-disk cache beside its source."""
+    """Compile a function lazily at its first call, with an on-disk cache next to its source."""
     return _made(function, counted=True)
 
 
@@ -205,7 +205,7 @@ def _made(function: Function, *, counted: bool, **flags: Any) -> Function:
     try:
         with _in_a_folder_of_the_user():
             dispatcher = made(cacheable)
-    except (RuntimeError, OSError):  # No folder can be written: neither beside the source nor at home.
+    except (RuntimeError, OSError):  # No folder can be written: neither next to the source nor at home.
         _unkept["neither the folder of their source nor one of the user can be written"] = None
         return cast(Function, made(cache=False))
     if cacheable and not _forget_if_older(dispatcher, function):
@@ -247,7 +247,7 @@ def _guard_kept(dispatcher: Any) -> None:
     """Let what is kept of a function be looked into as it is; what cannot be read or kept is as if absent.
 
     Numba makes all ready to compile before it looks: what it knows of every type, and a runtime that is
-    compiled anew in each process, though what is kept of a function has its own copy. Addresses are all
+    compiled again in each process, though what is kept of a function has its own copy. Addresses are all
     that is needed of it; whatever is not kept is compiled as ever. What is kept names the classes of the
     arguments by their modules, and cannot be read once another version has them elsewhere; a file may be
     damaged or cut, and is removed. A disk may be full, or a folder read-only by now.
@@ -280,7 +280,7 @@ def _guard_kept(dispatcher: Any) -> None:
 
 
 LONGEST_WAIT = 5.0
-"""Seconds after which a process goes on without a lock: the one that holds it may have been stopped."""
+"""Seconds after which a process continues without a lock: the one that holds it may have been stopped."""
 
 _holding = threading.local()
 """Folders that a thread has locked: to load one function may import modules that keep others."""
@@ -376,9 +376,9 @@ def _called_files(function: Callable[..., Any]) -> frozenset[str]:
 def _forget_if_older(dispatcher: Any, function: Callable[..., Any]) -> bool:
     """Remove what is kept of a function if a file whose functions it may call was written later.
 
-    Numba looks at a function's own file alone, and would go on with what it compiled of the others. Whether
-    that is certain: not where numba does not say in which folder it keeps the function. Then nothing may be
-    kept of it, and it is compiled in every process.
+    Numba looks at a function's own file alone, and would continue with what it compiled of the others.
+    Whether that is certain: not where numba does not say in which folder it keeps the function. Then
+    nothing may be kept of it, and it is compiled in every process.
     """
     files = _called_files(function)
     if not files:

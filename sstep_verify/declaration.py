@@ -21,7 +21,7 @@ SEPARATE = "separate timers"
 """Key of `Declaration.options` of a solver that makes a barrier a window, to tell waiting from transfer."""
 
 PER_WINDOW = "per-window"
-"""Exchange of which only the number of collectives is known: one a window, beside those of a set-up."""
+"""Exchange of which only the number of collectives is known: one a window, besides those of a set-up."""
 
 KEPT_GRAM, COLUMN_CACHE = "kept-gram", "column-cache"
 """Exchanges of a solver that keeps kernel rows: all of them, or as many as fit."""

@@ -294,7 +294,7 @@ def closest(name: object, known: Iterable[str], words: Mapping[str, str] | None 
 
 
 def among(name: object, known: Collection[str]) -> str:
-    """What may stand in the place of a name, the one most like it first; empty where that is not known."""
+    """What may stand in place of a name, the one most like it first; empty where that is not known."""
     return f"{closest(name, known)}; known: {', '.join(known)}" if known else ""
 
 

@@ -1,4 +1,4 @@
-"""What each known defect is, in one line: the words that stand beside its name wherever it is printed.
+"""What each known defect is, in one line: the words that stand next to its name wherever it is printed.
 
 A defect has a name that programs compare, and a meaning that people read. The specification lists the names
 (`sstep_verify.specification`), and tests/unit/report/test_meanings.py compares both lists.

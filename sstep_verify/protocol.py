@@ -182,7 +182,7 @@ def called(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call code that is a solver's own, in the state of errors and warnings of whoever has it judged.
 
     An error below this frame is the solver's, see `is_of_solver`. A process that the code forked, and let
-    come back here, ends: the judgement would go on in both.
+    come back here, ends: the judgement would continue in both.
     """
     process = os.getpid()
     try:

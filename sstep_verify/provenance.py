@@ -52,7 +52,7 @@ def collect(
     """Describe how and where a result is made.
 
     In the `command` line paths into the home folder are shortened to ``~``; `seeds` are by what they seed;
-    `data` has by name the SHA-256 of a data set's file, or a dict of what is known of it. Beside these are
+    `data` has by name the SHA-256 of a data set's file, or a dict of what is known of it. Next to these are
     told ``package``, ``git`` (commit and whether files differ from it; only in a checkout), ``python``,
     ``packages`` (name -> version), ``blas`` (list of libraries with threads), ``threads`` (environment
     variables that are set), ``machine`` (cpu, cores, usable_cores, memory_bytes, system), ``date`` (UTC).

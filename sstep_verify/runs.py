@@ -231,7 +231,7 @@ def _own_copy(request: RunRequest) -> RunRequest:
 
 
 def _checksums_after(request: RunRequest) -> dict[str, tuple[object, ...]]:
-    """Checksums after the run; none where the solver put something in the place of an input."""
+    """Checksums after the run; none where the solver put something in place of an input."""
     try:
         return _checksums(request)
     except Exception:

@@ -1,7 +1,7 @@
 """The specification: numbered sentences on what an s-step dual coordinate descent solver must do.
 
-They stand in ``specification.toml`` beside this module, once; ``docs/spec.md`` is made from them. A verdict
-names those that a FAIL breaks.
+They stand in ``specification.toml`` next to this module, once; ``docs/spec.md`` is made from them. A
+verdict names those that a FAIL breaks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Sentence:
     `Declaration.level` of a solver from which the first check decides it, `errata` are numbers in
     ``reference/ERRATA.md``, where the paper as printed differs. It prescribes
     `quantities` of a step (`sstep_verify.quantities`); `items` are parts of a check that look at it alone,
-    such as an item of the check contract, and `mistakes` by name break it, beside a quantity left out.
+    such as an item of the check contract, and `mistakes` by name break it, besides a quantity left out.
     """
 
     number: str

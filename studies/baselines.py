@@ -1,4 +1,4 @@
-"""Rivals: what people use in the place of a verifier, and what they say of the runs that a campaign judged.
+"""Rivals: what people use in place of a verifier, and what they say of the runs that a campaign judged.
 
 Each has the settings that its users take, so that none is made to look worse than it is. Where the tool
 itself has a setting for float32 that is used; where only the number in float64 is customary, half of the
@@ -77,7 +77,7 @@ def _assert_close(answers: Answers) -> bool:
 
     In float32 that is 1e-4, as scikit-learn's assert_allclose chooses by type.
     """
-    # With atol = 0, the default, 1e-17 in the place of a zero on the box would be an alarm: whoever meets
+    # With atol = 0, the default, 1e-17 in place of a zero on the box would be an alarm: whoever meets
     # that sets atol, to the same part of the largest entry.
     relative = _single(answers, 1e-4, 1e-7)
     size = float(np.abs(answers.trusted_classical).max(initial=0.0))

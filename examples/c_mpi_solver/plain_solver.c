@@ -6,7 +6,7 @@
    FILE     m samples of n features in LIBSVM text; labels -1 and 1 for the SVM
    KERNEL   linear (PARAM is not used), polynomial (PARAM is the degree) or rbf (PARAM is sigma)
    s b H    iterations a window, coordinates an iteration, iterations
-   SEED     coordinates are drawn by srand(SEED); rand() % m, one that is in its block already anew
+   SEED     coordinates are drawn by srand(SEED); rand() % m, again for one that is in its block already
 
    It starts from zero and prints alpha at the end. Every rank owns a segment of the features. */
 

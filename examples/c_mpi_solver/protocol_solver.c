@@ -197,7 +197,7 @@ int main(int argc, char **argv) {
     if (rank == 0 && !code) code = sstep_open(&problem, logs ? "log" : "trace", &output);
     if (rank == 0 && !code) code = SSTEP_PANEL_OPEN(&problem);
 
-    /* All go on, or none. MPI_Abort would end them too, but what they said may then be lost. */
+    /* All continue, or none. MPI_Abort would end them too, but what they said may then be lost. */
     double worst = code;
     over_ranks(MPI_MAX, &worst, 1);
     if (worst > 0) {

@@ -6,7 +6,7 @@ function [alpha, history] = sstep_bdcd_krr(A, y, alpha, blocks, s, lambda, kerne
 %   shorter). history(:, k) is alpha after window k.
 %
 %   Source: Algorithm 4. W = V' M V is the matrix M = K / lambda + m I of all
-%   the coordinates of a window, repeated ones included; the blocks beside its
+%   the coordinates of a window, repeated ones included; the blocks next to its
 %   diagonal are the corrections of line 14 (delta is still zero from
 %   iteration j on). G has m once for each draw, also of a repeated coordinate.
 

@@ -59,7 +59,7 @@ def bdcd_krr(
 
     Notes
     -----
-    Source: Algorithm 3; the line numbers stand beside the lines.
+    Source: Algorithm 3; the line numbers stand next to the lines.
     """
     regularisation, y, drawn = ridge_inputs(arithmetic, kernel, targets, blocks, penalty)
     alpha = start_vector(arithmetic, kernel, initial)

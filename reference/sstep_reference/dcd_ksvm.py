@@ -61,7 +61,7 @@ def dcd_ksvm(
 
     Notes
     -----
-    Source: Algorithm 1; the line numbers stand beside the lines. In `Balls` the radii grow
+    Source: Algorithm 1; the line numbers stand next to the lines. In `Balls` the radii grow
     geometrically, by up to about a bit an iteration: give that many ``bits``, or replay shorter segments.
     """
     upper, shift = svm_constants(arithmetic, loss, C)  # line 2

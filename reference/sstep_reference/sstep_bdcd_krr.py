@@ -51,7 +51,7 @@ def sstep_bdcd_krr(
 
     Notes
     -----
-    Source: Algorithm 4; the line numbers stand beside the lines. t runs over the earlier iterations of
+    Source: Algorithm 4; the line numbers stand next to the lines. t runs over the earlier iterations of
     the window.
     """
     regularisation, y, drawn = ridge_inputs(arithmetic, kernel, targets, blocks, penalty)

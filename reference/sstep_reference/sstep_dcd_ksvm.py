@@ -49,7 +49,7 @@ def sstep_dcd_ksvm(
 
     Notes
     -----
-    Source: Algorithm 2; the line numbers stand beside the lines. t runs over the earlier iterations of
+    Source: Algorithm 2; the line numbers stand next to the lines. t runs over the earlier iterations of
     the window. In `Balls` the form suits a window or two from an exact start: it adds increments to
     balls they depend on, so radii grow faster than in `dcd_ksvm`.
     """

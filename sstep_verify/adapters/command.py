@@ -77,8 +77,8 @@ class CommandSolver(TrainingSolver):
     sequence in the result (`scheduled`). Where there is a step log, what measurements form follows from it
     (`measuring`).
 
-    `resumed` ends the first half early, and goes on from its checkpoint, and it must refuse to go on with
-    another seed; not `predicts`, it predicts no samples. `auto` leaves exchange, cache and,
+    `resumed` ends the first half early, and continues from its checkpoint, and it must refuse to continue
+    with another seed; not `predicts`, it predicts no samples. `auto` leaves exchange, cache and,
     where several ranks tune s, the largest s to the command, which is to choose those of the options; the
     samples are those that it has under the problem's name. `bias` is the constant that is the last feature
     of the samples, which is left to the command; 0 for none. Where s is tuned, the command is given the
@@ -227,7 +227,7 @@ class CommandSolver(TrainingSolver):
         return [str(word) for word in (*launched, *words)]
 
     def _require_refused(self, words: Sequence[str], seed: int) -> None:
-        """ConductError where a command goes on with a checkpoint of a run that had another seed."""
+        """ConductError where a command continues with a checkpoint of a run that had another seed."""
         done = self._called([*words, "--seed", str(seed + 1)])
         told = f"made with seed = {seed}, but this run has seed = {seed + 1}"
         if done.returncode in ENDED or told not in done.stderr.decode(errors="replace"):

@@ -149,8 +149,8 @@ def on_rank(comm: Any, function: Callable[..., Trajectory], *arguments: Any) -> 
     """Make a run on an mpi4py communicator, and look at it from outside of the solver.
 
     The trajectory of a rank has digests of its own a, and what the MPI library was asked for, where
-    somebody looked; elsewhere than on rank 0 it has no vectors. Beside it stands what decides the last bits
-    of this rank's arithmetic, where something was broadcast, or the run says so; else it is empty.
+    somebody looked; elsewhere than on rank 0 it has no vectors. Next to it stands what decides the last
+    bits of this rank's arithmetic, where something was broadcast, or the run says so; else it is empty.
     """
     looking = is_interposed()
     if looking:

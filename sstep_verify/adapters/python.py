@@ -127,7 +127,7 @@ def objects_in(path: Path) -> list[str]:
 
 
 def meant_by_file(name: str) -> str:
-    """What is meant by a Python file in the place of ``module:object``; empty if a name is none."""
+    """What is meant by a Python file in place of ``module:object``; empty if a name is none."""
     path = Path(name) if name.endswith(".py") else Path(f"{name}.py")
     if not path.is_file():
         return ""
@@ -243,6 +243,6 @@ def _files(module: str) -> Iterable[tuple[str, Path]]:
 
 
 def _is_installed(path: str) -> bool:
-    """Whether a file or folder belongs to this Python, or was installed beside it."""
+    """Whether a file or folder belongs to this Python, or was installed next to it."""
     places = (Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     return any(Path(path).resolve().is_relative_to(place.resolve()) for place in places)

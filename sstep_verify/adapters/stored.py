@@ -25,7 +25,7 @@ HEADER = 1 << 12
 """Bytes that the header of a ``.npy`` file may take."""
 
 BESIDE = bytes.maketrans(b",;[]", b"    ")
-"""What may stand between numbers in text, beside white space: lists as many languages print them."""
+"""What may stand between numbers in text, besides white space: lists as many languages print them."""
 
 
 def read_vector(

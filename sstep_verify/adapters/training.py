@@ -37,7 +37,7 @@ class TrainingSolver:
 
     A trajectory holds what training keeps: the first and the last a, those of the recorded iterations that
     end an interval, and the step log of all intervals, if asked for; nothing inside an interval. Its claims
-    are those of the last measurement. Carried weights are formed anew at every interval, which is what the
+    are those of the last measurement. Carried weights are formed again at every interval, which is what the
     declaration says. It is of level 0: it takes an index stream and a start, but has no window to show, and
     its weights are not recorded.
 
@@ -45,7 +45,7 @@ class TrainingSolver:
     (K-RR) of `tolerance`, as training measures it, 0 for never. `tuned` makes windows of several s,
     which divide the one asked for, as `tuned_sequence` says. A run whose ranks, of several, live
     `limit` seconds without progress hangs; the options are those of `Settings`. InputError if one is
-    unusable, or weights are to be formed anew at other places.
+    unusable, or weights are to be formed again at other places.
     """
 
     def __init__(

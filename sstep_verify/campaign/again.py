@@ -1,6 +1,6 @@
 """A report made again from its kept runs, without the solver, and compared with what is in its folder.
 
-The campaign runs as it did, with kept runs in the place of the solver's: every verdict, the summary and
+The campaign runs as it did, with kept runs in place of the solver's: every verdict, the summary and
 ``results.json`` are made by the code that made them first. So a changed field is found because the file is
 made again, whatever the field is.
 
@@ -218,7 +218,7 @@ def is_near(stated: float, made: float) -> bool:
 
 
 def neighbours(value: float) -> tuple[float, float]:
-    """The numbers of two significant digits beside one."""
+    """The numbers of two significant digits next to one."""
     context, number = Context(prec=2), Decimal(repr(value))
     return float(number.next_minus(context)), float(number.next_plus(context))
 

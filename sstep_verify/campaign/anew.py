@@ -1,4 +1,4 @@
-"""Values of a shipped profile, drawn anew from a seed around those of its file.
+"""Values of a shipped profile, drawn again from a seed around those of its file.
 
 The values of the file are anchors. They are chosen so that no freedom of the input has one value, or one
 residue, in the whole profile, and so that the steps of a K-SVM make every transition between the limits of

@@ -106,7 +106,7 @@ class OptimumOutcome:
 
 
 def execute_unit(unit: OptimumUnit, directory: str | None) -> OptimumOutcome:
-    """Certify one optimum and prove the certificate anew; OracleDisagreementError if it cannot be."""
+    """Certify one optimum and prove the certificate again; OracleDisagreementError if it cannot be."""
     loaded = unit.load(directory)
     loss = loss_from(unit.task, unit.parameter)
     problem = Problem(loaded.name, loaded.data, loaded.targets, unit.kernel, loss).with_finite_kernel()

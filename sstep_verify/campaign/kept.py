@@ -1,4 +1,4 @@
-"""What was run, kept beside a report so that it can be made again without the solver.
+"""What was run, kept next to a report so that it can be made again without the solver.
 
 A report with kept runs holds the folder ``runs``: ``campaign.json``, a folder for each problem, and a list
 of digests. The kept runs are the evidence; whoever can write all files can forge them.

@@ -298,7 +298,7 @@ def heard_by(listener: Heard) -> Iterator[None]:
 class Assembled:
     """What a kind makes of the outcomes; the loop adds times, errors and provenance.
 
-    The `title` takes the place of the campaign's, where it must say more. `notes` are remarks beside those
+    The `title` takes the place of the campaign's, where it must say more. `notes` are remarks besides those
     of the campaign file, `parameters` what governed the campaign, `seeds` for the provenance, `documents`
     further parts of `Results` by their names.
     """

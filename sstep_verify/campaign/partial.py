@@ -1,4 +1,4 @@
-"""Outcomes of a campaign, kept beside its report as they finish, and read back by ``run --resume``.
+"""Outcomes of a campaign, kept next to its report as they finish, and read back by ``run --resume``.
 
 The folder ``OUT.partial`` holds one JSON file per outcome, ``artefacts/`` with those of unsettled verdicts,
 ``runs/`` with runs that are kept for the report, and belongs to one run at a time. An outcome that is read
@@ -41,7 +41,7 @@ _OURS = re.compile(r"artefacts|runs|[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-
 
 
 class Partial:
-    """What a campaign has finished, in a folder beside its report, ``OUT.partial``, which need not exist.
+    """What a campaign has finished, in a folder next to its report, ``OUT.partial``, which need not exist.
 
     Nothing is touched before `open`. Whoever makes one ends it with `reported`, once the report is written,
     and `close`, always. What it holds is read back (`resume`) or discarded (`force`); if neither, finished
@@ -124,7 +124,7 @@ class Partial:
         return found
 
     def keep(self, key: str, outcome: Any) -> Any:
-        """Keep an outcome; where that is impossible the campaign goes on, and one line says so.
+        """Keep an outcome; where that is impossible the campaign continues, and one line says so.
 
         It is given back as it will be read back, so that the report of a run that resumes is that of one
         that does not.

@@ -145,7 +145,7 @@ class _Worker:
             yield from self._lost(waiting)
             return
         if isinstance(message, Said):
-            self._heard(message)  # The time that it has for its step goes on.
+            self._heard(message)  # The time that it has for its step continues.
             return
         self._deadline = 0.0
         if message is None:

@@ -1,8 +1,8 @@
-"""Profile: a shipped campaign with somebody's solver in the place of ours, cut to what it is for.
+"""Profile: a shipped campaign with somebody's solver in place of ours, cut to what it is for.
 
 And what is drawn from the seed of a run. Further s: a solver that is right at the s of a file alone is not
 right; each family gets one or two more, which are judged by those checks alone that decide whether an s is
-right. Of the profiles smoke and ci another seed than the usual one also draws the other values anew
+right. Of the profiles smoke and ci another seed than the usual one also draws the other values again
 (`campaign.anew`).
 """
 
@@ -108,7 +108,7 @@ def _described(definition: Definition, families: Iterable[Family], seed: int) ->
 
 
 def further_s(family: Family, seed: int) -> tuple[int, ...]:
-    """The s that a seed adds to a family: one beside one or two, two beside more.
+    """The s that a seed adds to a family: one besides one or two, two besides more.
 
     The first is odd, even, a power of two, or a prime, and the same for all families that can have it; the
     second may also be a long window, or the whole run. Nothing is added where a program says which s it

@@ -177,7 +177,7 @@ def _say(line: str) -> None:
 
 
 def write_carefully(results, folder: Path, artefacts: Path, names=None, keep=None):
-    """Write the report, unless it would put less in the place of a whole one; None if it does not.
+    """Write the report, unless it would put less in place of a whole one; None if it does not.
 
     After an interruption a whole report stays, and so does any if nothing was finished. Where internal
     errors left a run without some of its problems, a whole report is moved aside.

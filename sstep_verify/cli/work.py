@@ -105,7 +105,7 @@ class Progress:
 
     @contextlib.contextmanager
     def intervals(self, first: int, last: int) -> Iterator[None]:
-        """Show a bar on a terminal, elsewhere a line now and then; after Ctrl-C, say how to go on."""
+        """Show a bar on a terminal, elsewhere a line now and then; after Ctrl-C, say how to continue."""
         self._kept = first
         disable = None if self._shown else True
         with tqdm(total=last, initial=first, unit="it", disable=disable, leave=False) as self._bar:
@@ -130,7 +130,7 @@ class Progress:
         self._lines.say(f"iteration {iteration}: {line}")
 
     def kept(self, iteration: int) -> None:
-        """Remember where --resume goes on."""
+        """Remember where --resume continues."""
         self._kept = iteration
 
 
@@ -190,7 +190,7 @@ def on_ranks(function: Callable[[Communicator, Unwatched], int | None], hang_lim
         comm = world()
         job = _Job(comm, hang_limit)
     # A launcher hands both signals to all ranks. Rank 0 ends the job, once it has kept what there is; until
-    # then the others go on, since it may wait for them in a collective.
+    # then the others continue, since it may wait for them in a collective.
     ended = signal.default_int_handler if comm.rank == 0 else job.end_soon
     try:
         with ended_by(ended, signal.SIGINT, signal.SIGTERM):

@@ -1,9 +1,9 @@
 """Iterations of the first interval of a training, from counts of work.
 
 A measurement, and what an interval begins with, take as long as c iterations. Measured seldom, training
-goes on after its tolerance is reached; measured often, it is slow. With intervals of d iterations a run of
-T takes T c / d for measurements, and on average d / 2 too many: the sum is least for d = sqrt(2 c T). Ends
-after 1, 3, 6, 10, ... times 2 c keep near that for every T, which nobody knows before.
+continues after its tolerance is reached; measured often, it is slow. With intervals of d iterations a run
+of T takes T c / d for measurements, and on average d / 2 too many: the sum is least for d = sqrt(2 c T).
+Ends after 1, 3, 6, 10, ... times 2 c keep near that for every T, which nobody knows before.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def first_interval(
         measured += COLLECTIVES * COLLECTIVE
         step += COLLECTIVE / s
     if exchange == "gram":
-        # The weights anew, and twice a product with the data; a step: its products with the weights and
+        # The weights again, and twice a product with the data; a step: its products with the weights and
         # with the window's draws, and the weights moved.
         measured += 6.0 * stored / ranks
         step += block * (5.0 + s * block) * stored / (samples * ranks)

@@ -167,7 +167,7 @@ class Known:
         return sorted(left, key=self._order)
 
     def windows(self, candidate: Candidate) -> int:
-        """Windows that are expected to take a quantum, from what is known of it or of those beside it.
+        """Windows that are expected to take a quantum, from what is known of it or of those next to it.
 
         Where that is nothing since exploring began, as it was when last tried: of one window alone what a
         batch costs once would be most.
@@ -187,7 +187,7 @@ class Known:
         return max(self.quantum, self.longest)
 
     def others(self, near: Candidate) -> dict[Candidate, float]:
-        """Last times of the candidates of the same exchange that are not beside one."""
+        """Last times of the candidates of the same exchange that are not next to one."""
         return {
             one: last for one, (_, last) in self.last.items()
             if one.exchange == near.exchange and not beside(one, near)

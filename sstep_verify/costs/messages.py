@@ -34,7 +34,7 @@ from sstep_verify.problems import IndexStream
 from sstep_verify.trajectory import ALLREDUCE, REDUCE_SCATTER
 
 TRAILER = 2
-"""Words beside the payload of a reduction: status and signature; one more, the time, where s is tuned."""
+"""Words besides the payload of a reduction: status and signature; one more, the time, where s is tuned."""
 
 COUNTED = ("windows", "panel columns", "collectives", "words")
 """What a rank counts, in the order of `Counts`."""
@@ -70,7 +70,7 @@ def _counts(
     words: int,
     trailer: int = TRAILER,
 ) -> Counts:
-    """Counts with the set-up (Z), and so many words beside the payload of each reduction."""
+    """Counts with the set-up (Z), and so many words besides the payload of each reduction."""
     collectives += norms
     return Counts(windows, columns, collectives, words + samples * norms + trailer * collectives)
 
@@ -81,7 +81,7 @@ def window_counts(
     """Counts of a run on m samples whose every window exchanges what it needs.
 
     Exchange is allreduce, reduce-scatter or gram. With `norms` the set-up reduces the squared norms of the
-    samples (Z); never with gram. `trailer` are the words beside the payload of a reduction.
+    samples (Z); never with gram. `trailer` are the words besides the payload of a reduction.
     """
     windows, total, squares = distinct
     small, panel = squares + total, samples * total

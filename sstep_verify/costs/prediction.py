@@ -41,7 +41,7 @@ class Machine(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True)
     name, source : str
         What it is; what the figures come from.
     error : str
-        How far predictions were from measurements, in words: printed beside every prediction.
+        How far predictions were from measurements, in words: printed next to every prediction.
     dense, sparse : list of [rows, ns]
         Panel rate: nanoseconds a product of two entries, with so many rows c a window; sparse ones also
         hold what an entry of the panel costs.
@@ -203,7 +203,7 @@ def solve_flops(block: int) -> int:
 
 
 def phases(machine: Machine, profile: Profile, method: Method, ranks: int, s: int) -> Phases:
-    """Phases of a run of windows of s iterations on P ranks, whose columns are dealt out by work."""
+    """Phases of a run of windows of s iterations on P ranks, whose columns are distributed by work."""
     samples, draws = profile.samples, s * method.block
     rows = distinct(samples, draws)
     shares = profile.shares(ranks, balanced=True)

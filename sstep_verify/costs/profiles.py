@@ -51,7 +51,7 @@ class Profile:
     def shares(self, ranks: int, balanced: bool = False) -> Shares:
         """Of contiguous blocks of columns, as equal in number as can be, the larger ones first.
 
-        Balanced, columns are dealt out so that every one of the P ranks has the same work, instead.
+        Balanced, columns are distributed so that every one of the P ranks has the same work, instead.
         """
         return _shares(self, ranks, balanced)
 

@@ -16,23 +16,23 @@ so far. No trial is made whose window, slower by as much as the s before, would 
 what the rest of the training takes at its best, be it that a second batch of the s before says otherwise;
 and none is made again where all trials of its s since exploring began would lose more.
 Then *successive elimination*: rounds of one batch of each that is left; a candidate is out when its
-interval lies above that of the best, one beside the best, and what was the best before, only after two
+interval lies above that of the best, one next to the best, and what was the best before, only after two
 batches, since one may have been disturbed. Exploring ends when one is left, or all that are left are within
 `ALIKE` of the best, or after `ROUNDS`.
 
-*Settled* on the best (see `known.Settled`). When batches leave what is expected, exploring begins anew from
-there, in the same exchange: to larger s first where times rose, to smaller ones where they fell, and the
-other way only if that was in vain; the walk ends at `NEAR` times the best. Without such a cause the
+*Settled* on the best (see `known.Settled`). When batches leave what is expected, exploring begins again
+from there, in the same exchange: to larger s first where times rose, to smaller ones where they fell, and
+the other way only if that was in vain; the walk ends at `NEAR` times the best. Without such a cause the
 neighbours are tried again after `AGAIN` windows, of a batch at most `COUNTED`, then after twice as many,
 and so on, unless one of them was better. With them goes the best of the others, if it took at most `NEAR`
 times as long when last tried: products are formed in ways that change with s, so more than one s may be a
-least. Where times rose meanwhile, exploring goes on as after an alarm.
+least. Where times rose meanwhile, exploring continues as after an alarm.
 
-Batches are as many whole windows as are expected to take a `quantum`: by the s beside where a candidate was
-not tried since exploring began, or as it was before; while exploring less where little is left to be made.
-Those of an elimination that no alarm began take as long as the longest window that is left, or what loses
-as little as a short batch may: the first iterations after a change of s find other things in cache, and
-that is to weigh alike. Batches are to be cut after `FAR` times that.
+Batches are as many whole windows as are expected to take a `quantum`: by the s next to where a candidate
+was not tried since exploring began, or as it was before; while exploring less where little is left to be
+made. Those of an elimination that no alarm began take as long as the longest window that is left, or what
+loses as little as a short batch may: the first iterations after a change of s find other things in cache,
+and that is to weigh alike. Batches are to be cut after `FAR` times that.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from sstep_verify.costs.known import (
 
 FAR, MISSES, ROUNDS = 4.0, 2, 8
 NEAR, NEAR_ROUNDS, LATE_ROUNDS = 1.25, 4, 2
-"""`FAR` and `ROUNDS` where exploring begins anew: from what was the best before, little is to be found. And
-the rounds where an alarm began it."""
+"""`FAR` and `ROUNDS` where exploring begins again: from what was the best before, little is to be found.
+And the rounds where an alarm began it."""
 AGAIN, COUNTED, NEIGHBOURS = 128, 4, "neighbours again"
 CAUTION = 8
 """Most batches for one in an alarm: one that was false, which found nothing new, doubles them, another sets

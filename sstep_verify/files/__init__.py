@@ -10,10 +10,10 @@ Whoever writes for the user claims its paths first::
 
 A claimed path is a regular file (or a folder) or absent, is none of the inputs and none of the other
 outputs, and belongs to this process until the end of the block. Links are followed: what a link names is
-judged, locked and written, and the link stays. Everything is made under a temporary name beside its target,
-``.NAME.XXXXXXXX.partial``, and renamed, so that a reader finds all of it or what was there before. What a
-killed process left behind is removed at the next claim of the same path; a lock on every temporary file
-tells the dead from the living.
+judged, locked and written, and the link stays. Everything is made under a temporary name next to its
+target, ``.NAME.XXXXXXXX.partial``, and renamed, so that a reader finds all of it or what was there before.
+What a killed process left behind is removed at the next claim of the same path; a lock on every temporary
+file tells the dead from the living.
 """
 
 from sstep_verify.files.claims import claim

@@ -38,7 +38,7 @@ def claim(
 
 @contextlib.contextmanager
 def _locked(output: Output, target: Path) -> Iterator[None]:
-    """Hold the lock beside a target; its file is removed at the end, after a kill by the next holder."""
+    """Hold the lock next to a target; its file is removed at the end, after a kill by the next holder."""
     path = lock_path(target)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -173,12 +173,12 @@ def require_distinct(outputs: Iterable[Output], inputs: Iterable[tuple[str, str 
 
 
 def lock_path(target: Path) -> Path:
-    """The file beside a target that whoever writes the target holds a lock on."""
+    """The file next to a target that whoever writes the target holds a lock on."""
     return target.with_name(f".{target.name}.lock")
 
 
 def hidden_path(target: Path, ending: str) -> Path:
-    """A fresh temporary name beside a target; see `is_hidden_path`."""
+    """A fresh temporary name next to a target; see `is_hidden_path`."""
     return target.with_name(f".{target.name}.{secrets.token_hex(4)}.{ending}")
 
 

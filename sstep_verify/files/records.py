@@ -36,7 +36,7 @@ def strict(hint: Any, instead: Mapping[Any, Any], tagged: bool = False) -> Any:
 
     For a dataclass that is a `msgspec.Struct` of the same name that forbids unknown fields; its attribute
     ``stands_for`` is the dataclass. If `tagged`, a record names its dataclass, in the field ``record``, so
-    that unions can be told apart.
+    that unions can be distinguished.
     """
     return _strict(hint, {object: Any, **instead}, tagged)
 

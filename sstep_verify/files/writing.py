@@ -72,8 +72,8 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
 
     A folder that is there is moved aside first and removed last: two renames, between which a reader finds
     none, never a mixed one; after a kill between them the next claim of the path puts it back. After an
-    error in the block it stays as it was. Yields an empty folder beside the target; InputError if it cannot
-    be written.
+    error in the block it stays as it was. Yields an empty folder next to the target; InputError if it
+    cannot be written.
     """
     target = Path(os.path.realpath(path))
     clear_leftovers(target)
@@ -93,7 +93,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
 
 
 def clear_leftovers(target: Path) -> None:
-    """Put back, or remove, what a killed process left beside a target; leave what lives."""
+    """Put back, or remove, what a killed process left next to a target; leave what lives."""
     with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
         for entry in list(entries):
             with contextlib.suppress(OSError):

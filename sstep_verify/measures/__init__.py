@@ -60,7 +60,7 @@ def loss_factor(error: float, classical: float, roundoff: float) -> float:
 
 
 class StabilityLoss(NamedTuple):
-    """An s-step run beside the classical one.
+    """An s-step run next to the classical one.
 
     Parameters
     ----------

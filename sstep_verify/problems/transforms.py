@@ -3,7 +3,7 @@
 Every transformation states how a of the new problem follows from a of the old one, step by step, in
 exact arithmetic; which of them rounding respects as well is for the checks to say.
 
-Two are for what other programs solve. One is a constant feature in the place of a bias term, which the
+Two are for what other programs solve. One is a constant feature in place of a bias term, which the
 problems here do not have. Every sample x becomes (x, B), as LIBLINEAR's ``-B`` has it, in training and
 in prediction. A linear kernel becomes ``<x, z> + B**2``: the last weight times B is the bias, and
 unlike a true bias it is regularised, so that a larger B holds it back less. A polynomial kernel becomes
@@ -17,7 +17,7 @@ The other is the factor by which another convention writes a dual vector, c a in
 solves ``(K/lambda + m I) a = y``, and d = a/lambda solves ``(K + lambda m I) d = y``, which is what
 scikit-learn's KernelRidge(alpha = lambda m) returns; without the mean over the samples the factor m
 moves to the other side. K-SVM: an objective with the mean of the losses, or with the penalty on the
-weights in the place of C on the losses, has C or m on the other side.
+weights in place of C on the losses, has C or m on the other side.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ RANKS_PER_CORE = 16
 """Ranks that a pool starts for each core, at most: one that waits keeps its core busy."""
 
 FILES_PER_RANK, OTHER_FILES = 4, 64
-"""Files that the runner of a pool holds open for each rank, three of them sockets, and beside them."""
+"""Files that the runner of a pool holds open for each rank, three of them sockets, and besides them."""
 
 
 def refuse_too_many(ranks: int) -> None:

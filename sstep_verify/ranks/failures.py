@@ -53,7 +53,7 @@ class RankError(LaunchError):
     """A rank raised an exception.
 
     `failures` are, per rank that raised, the name of the exception's type, its message and its traceback;
-    `stuck` is what the other ranks were doing if they could not go on.
+    `stuck` is what the other ranks were doing if they could not continue.
     """
 
     def __init__(

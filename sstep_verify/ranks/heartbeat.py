@@ -1,8 +1,8 @@
-"""Signs of life of the ranks of a job: what they say of themselves, and monitors beside them.
+"""Signs of life of the ranks of a job: what they say of themselves, and monitors next to them.
 
 The place of this process among its collectives is kept by the communicator and read by a watchdog, in
 memory that another process may share, so that it outlives a crash. Watchdogs ask one another from thread to
-thread on a communicator of their own, so nothing is shared but the network. Monitors are processes beside
+thread on a communicator of their own, so nothing is shared but the network. Monitors are processes next to
 the ranks that name a rank which the ranks themselves cannot.
 """
 
@@ -240,7 +240,7 @@ class Monitor:
 
 
 def first_exit_monitor(comm: Any, voice: IO[str]) -> Monitor:
-    """Start the monitor of each machine, beside one of its ranks; a collective call of the job."""
+    """Start the monitor of each machine, next to one of its ranks; a collective call of the job."""
     from mpi4py import MPI
 
     machine = comm.Split_type(MPI.COMM_TYPE_SHARED)
@@ -272,7 +272,7 @@ def start_monitored(limit: float, advice: str, voice: IO[str] | None = None) -> 
     """End the job if the block, in which MPI begins, takes too long; see `monitor_programs`.
 
     A rank that waits for others in ``MPI_Init`` runs no Python, and one that is stopped or gone cannot
-    speak: a process beside each rank does, to `voice` or to standard error. Allowed are `limit` seconds,
+    speak: a process next to each rank does, to `voice` or to standard error. Allowed are `limit` seconds,
     though never less than `SETTLED`, and 0 for any number of them; `advice` is what to do where the ranks
     were merely slow.
     """

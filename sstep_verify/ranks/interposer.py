@@ -1,8 +1,8 @@
 """Communication counted, and collectives made late, outside the program: a library between it and its MPI.
 
-`build_interposer` makes it with the compiler wrapper of the MPI beside this Python; ranks that were started
-with it in LD_PRELOAD read what it counted by `interposed_counts`. In a process without it all that ask it
-raise MissingExtraError.
+`build_interposer` makes it with the compiler wrapper of the MPI next to this Python; ranks that were
+started with it in LD_PRELOAD read what it counted by `interposed_counts`. In a process without it all that
+ask it raise MissingExtraError.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ ranks, and, after a blank, nanoseconds for each byte handed in; see pmpi_delay.h
 def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
     """Compile the library into a folder, for ``run(..., variables={"LD_PRELOAD": str(path)})``.
 
-    `wrapper` is the compiler wrapper of the ranks' MPI; the one beside our launcher, or on PATH, if absent.
-    MissingExtraError if there is no compiler, no wrapper for it, or they do not work together.
+    `wrapper` is the compiler wrapper of the ranks' MPI; the one next to our launcher, or on PATH, if
+    absent. MissingExtraError if there is no compiler, no wrapper for it, or they do not work together.
     """
     places = "" if wrapper else os.pathsep.join([str(launcher().parent), os.environ.get("PATH", "")])
     asked = wrapper or "mpicc"

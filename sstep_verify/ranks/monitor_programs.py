@@ -1,8 +1,8 @@
-"""Two programs that stand beside the ranks of a job and name a rank which the ranks themselves cannot.
+"""Two programs that stand next to the ranks of a job and name a rank which the ranks themselves cannot.
 
 They are run by the file name of this module and the name of one of them; it imports nothing of the package.
 
-start: one beside each rank, from before ``MPI_Init`` until the ranks have met, ends a job whose ranks do
+start: one next to each rank, from before ``MPI_Init`` until the ranks have met, ends a job whose ranks do
 not come together, and names the rank that the others wait for. What became of the other ranks of this
 machine is read from /proc: they are the processes below the launcher that bear a rank in their environment;
 one with such a monitor has come.

@@ -4,9 +4,9 @@
 
    as if it ran through a tree of so many levels. bytes is what this rank handed in. alpha, in microseconds, and beta,
    in nanoseconds a byte, stand in the environment variable SSTEP_VERIFY_DELAY ("200" or "200 0.1"), and can be set
-   anew while the program runs by pmpi_delay_set.
+   again while the program runs by pmpi_delay_set.
 
-   The wait begins where the collective has ended, on every rank by itself: all of them go on late, no earlier than
+   The wait begins where the collective has ended, on every rank by itself: all of them continue late, no earlier than
    the delay. It is a sleep (clock_nanosleep, timer slack of 1 ns), so that ranks which share a core do not take it
    from each other; it lasts longer than asked by what waking takes, some tens of microseconds, which is to be measured.
    A non-blocking collective is late where it is completed: MPI_Wait and its like sleep until it is due, counted from

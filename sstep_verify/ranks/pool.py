@@ -46,7 +46,7 @@ END = 2.0
 
 
 class Pool:
-    """Workers on P ranks, each reached by sockets of its own, with variables beside the usual ones."""
+    """Workers on P ranks, each reached by sockets of its own, with variables besides the usual ones."""
 
     def __init__(self, ranks: int, variables: dict[str, str]):
         self._ranks, self._variables = ranks, variables

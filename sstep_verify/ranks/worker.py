@@ -39,7 +39,7 @@ GREETINGS = ("life", "tasks", "control")
 """The sockets, in the order in which a rank opens them."""
 
 ABORTED = re.compile(r"called MPI_Abort\(")
-"""Words of MPICH on a rank that calls MPI_Abort, which then goes on for a while as if nothing were."""
+"""Words of MPICH on a rank that calls MPI_Abort, which then continues for a while as if nothing were."""
 
 CRASHED = "Fatal Python error"
 """First words of a fault handler."""

@@ -1,4 +1,4 @@
-"""How much of a report its page holds, so that a browser opens it at once; the files beside it have all."""
+"""How much of a report its page holds, so that a browser opens it at once; its files have all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One case of a results document: runs, curves and lines; certified optima; runs beside classical ones."""
+"""One case of a results document: runs, curves and lines; certified optima; runs next to classical ones."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class CertifiedRow(Record):
     `distance` bounds its own from a* (2-norm), empty where uniqueness is not proved. Then the coordinates
     proved to be 0, C or strictly between, and those undecided, None for K-RR; whether the solution is
     proved unique, and if not, what stands in the way; how it was found; wall time in seconds of certifying
-    and of proving the certificate anew by separate code; the largest resident memory in bytes of the
+    and of proving the certificate again by separate code; the largest resident memory in bytes of the
     process meanwhile.
     """
 

@@ -1,6 +1,6 @@
 """Convergence figures: each panel as a small chart, classical as a line, s-step as markers.
 
-Nothing can be told apart by colour alone.
+Nothing can be distinguished by colour alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sstep_verify.report.chart import (
 )
 from sstep_verify.report.panels import Curve, Panel
 
-TITLE_WIDTH = 62  # characters of a title that fit beside each other
+TITLE_WIDTH = 62  # characters of a title that fit next to each other
 LINE = 15  # height of a line of text
 LETTER = 6.1  # width of a letter of the legend, on average
 SAMPLE = 28  # width of a sample of the legend
@@ -52,7 +52,7 @@ class Style(NamedTuple):
 
 def figure(panel: Panel) -> Figure:
     """The figure of a panel, which depends on the panel alone."""
-    unbroken = panel.title.replace(" = ", "\u00a0=\u00a0")  # a value stays beside its name
+    unbroken = panel.title.replace(" = ", "\u00a0=\u00a0")  # a value stays next to its name
     titles = textwrap.wrap(unbroken, TITLE_WIDTH, break_on_hyphens=False)
     iterations = [x for curve in panel.curves for x in curve.series.x]
     values = [y for curve in panel.curves for y in curve.series.y]
@@ -156,7 +156,7 @@ def _steps(panel: Panel) -> list[int]:
 
 
 def curve_style(panel: Panel, curve: Curve) -> Style:
-    """Style of a curve: the classical method is a line, s-step beside it markers alone."""
+    """Style of a curve: the classical method is a line, s-step is markers only."""
     s, steps = curve.series.s, _steps(panel)
     if panel.measure == DRIFT:  # One problem a panel: colours tell s apart, not variants.
         place = steps.index(s)

@@ -175,12 +175,12 @@ class Results(Record):
 
 
 def part_of(name: str) -> ModuleType:
-    """The module of a part that studies add, which stands beside the package, in a clone.
+    """The module of a part that studies add, which stands next to the package, in a clone.
 
     ``studies.report.NAME.part`` holds ``RECORD``, the dataclass of that field of `Results`, with what it
     names and what is broken; ``OUTCOMES``, by exit code; and ``drawn``, what the page shows of a document,
     with the ``figures``, and the ``tables`` and ``texts`` by name, of which files are made. Its templates
-    stand beside. InputError where there are no studies.
+    are in the same folder. InputError where there are no studies.
     """
     if not has_studies():
         raise InputError(f"{name} is what a study adds, which no installed package has; do this in a clone")

@@ -59,7 +59,7 @@ def _figures(results: Results) -> list[Figure]:
 
 
 def _table(results: Results) -> Table:
-    """Every s-step run beside the classical one, and in the file the values that the measure ended at."""
+    """Every s-step run next to the classical one, and in the file the values that the measure ended at."""
     ends = {(case.id, run.s): run for case in results.cases for run in case.runs}
     apart = len({(case.facts.get("ranks"), case.facts.get("exchange")) for case in results.cases}) > 1
 

@@ -282,7 +282,7 @@ def write_junit(results: Results, path: Path) -> Path:
         suite = junitparser.TestSuite(xml_text(check))
         for name in ("steps_judged", "steps"):
             suite.add_property(name, str(getattr(results.summary, name)))
-        suite.add_testcases(  # One by one, the statistics would be counted anew each time.
+        suite.add_testcases(  # One by one, the statistics would be counted again each time.
             [_test_case(outcomes, verdict, expected, times[check, verdict["case"]]) for verdict in own]
         )
         document.add_testsuite(suite)

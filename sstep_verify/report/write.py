@@ -1,4 +1,4 @@
-"""Writes a whole report, its page included: beside the target, then renamed into place."""
+"""Writes a whole report, its page included: next to the target, then renamed into place."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _write_all(results: Results, folder: Path) -> None:
 
 
 class First(NamedTuple):
-    """The picture beside the answer: its table, the stem of that table's file, and what it shows."""
+    """The picture next to the answer: its table, the stem of that table's file, and what it shows."""
 
     figure: Figure
     table: Table

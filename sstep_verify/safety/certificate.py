@@ -23,7 +23,7 @@ training has gained: a bound beyond that says nothing. Then every window of s st
 ``C(s) + A(s)``: what s-step may lose beyond what is promised of classical steps stays below the attainable
 accuracy. An s that is not certified is not shown to be unsafe.
 
-Beside them stands what real windows of s steps from a were measured to lose (safety/measured.py).
+Next to them stands what real windows of s steps from a were measured to lose (safety/measured.py).
 
 Not covered: windows that begin elsewhere, in particular early ones, whose error later windows correct; a
 solver that keeps alpha frozen or maintains weights; faulty code.

@@ -236,8 +236,8 @@ def declaration_of(precision: Precision) -> Declaration:
     production = Options().declaration(1)
     if precision == "float64":
         return production
-    # Norm expansion loses every digit of a distance that is small beside the norms, sooner than float32 can
-    # afford.
+    # Norm expansion loses every digit of a distance that is small compared with the norms, sooner than
+    # float32 can afford.
     return replace(production, name="float32 loop", precision=precision, rbf="difference")
 
 

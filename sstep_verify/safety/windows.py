@@ -27,7 +27,7 @@ enter the gradient of row i with sizes of at most
     sum_t |K(i, i_t)| |theta^_t| <= kappa_i T,   kappa_i = max_l |K_il| / sqrt(eta_l)  (<= sqrt(K_ii)),
 
 a coordinate moves by at most ``T / sqrt(eta_i)``, and e follows from the bound of one step within a
-window (bounds/step/clip.py) with these sizes in the place of the logged ones. e grows with T and T with
+window (bounds/step/clip.py) with these sizes in place of the logged ones. e grows with T and T with
 e: a number R is a bound on T as soon as the e that follows from ``T <= R`` gives ``T <= R`` again
 (safety/every_window.py). For, R bounds T before the first step, and if it does before a step, it does
 after it.

@@ -175,7 +175,7 @@ def _pattern(scenario: Numbers) -> np.ndarray:
 
 
 def column_counts(scenario: Numbers) -> list[int]:
-    """Stored entries of each column: ``density m n`` shared out as ``(j + 1)**-skew``, each in 1..m.
+    """Stored entries of each column: ``density m n`` distributed as ``(j + 1)**-skew``, each in 1..m.
 
     Counts fall from the first column to the last, the worst order for a partition by width.
     """

@@ -23,7 +23,7 @@ from sstep_verify.solver.clock import Clock
 from sstep_verify.solver.communicator import Communicator, listed
 
 TRAILER = 2
-"""Words that a reduction carries beside its payload: status and signature; of the two of a window with
+"""Words that a reduction carries besides its payload: status and signature; of the two of a window with
 exchange reduce-scatter the second alone."""
 
 TIMED_TRAILER = TRAILER + 1
@@ -223,7 +223,7 @@ class Packet:
         self.failure = error
 
     def sign(self, alpha: np.ndarray, columns: np.ndarray) -> None:
-        """Go on with the signature after a window that may have changed a at `columns`."""
+        """Continue with the signature after a window that may have changed a at `columns`."""
         if not self.alone:
             sign(self.signature, alpha.view(np.uint64), columns)
 
@@ -243,7 +243,7 @@ class Packet:
 
 @compiled
 def sign(signature, bits, columns):
-    """Go on with the digest of a dual vector, `bits`, (m,), whose values at `columns` may have changed.
+    """Continue with the digest of a dual vector, `bits`, (m,), whose values at `columns` may have changed.
 
     The digest in `signature`, (1,), is rotated by 13 bits and joined (xor) with the bits of each value and
     with its coordinate, so that one changed bit always changes it.

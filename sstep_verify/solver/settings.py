@@ -68,7 +68,7 @@ class Options:
     summed. `rbf` forms squared distances of the RBF kernel from inner products and norms
     ("norm-expansion"), at the speed of a matrix product, or from differences, which keeps all digits of
     data far from the origin ("difference"). `exchange`, one of `EXCHANGES`, is what is communicated in a
-    window; gram is for the linear kernel, whose weights are formed anew after every `recompute` windows, 0
+    window; gram is for the linear kernel, whose weights are formed again after every `recompute` windows, 0
     for never. With allreduce, `keep_gram` forms the whole Gram matrix once, m*m words and at most
     `gram_limit`, and takes every panel from it, and `cache` is how many words kernel rows may take to be
     kept from window to window (0, None: none).
@@ -184,9 +184,9 @@ class Settings(Options):
     unless s is tuned), and why this exchange, these blocks and this s.
 
     `data` is a LIBSVM file or the name of a data set, of which `directory` has some; the checkpoint is
-    beside `out`, the file of the result, and written every `checkpoint_seconds`, see
+    next to `out`, the file of the result, and written every `checkpoint_seconds`, see
     `solver.training.checkpoint.Keeper`; `test`, LIBSVM file of samples to predict, and `predictions`
-    go together. A run goes on from its checkpoint if it is to `resume`, and replaces files by `force`.
+    go together. A run continues from its checkpoint if it is to `resume`, and replaces files by `force`.
     `bias` is the value of a constant feature that is appended, 0 for none (`problems.transforms`).
 
     `block` (b; auto: `costs.messages`), `s` (auto: on several ranks tuned while training runs, by
@@ -194,10 +194,10 @@ class Settings(Options):
     from one measurement to the next: a multiple of s unless s is tuned, for windows are cut where an
     interval ends. Where intervals are `lengthening`, it is the first, and each is longer than the one
     before by as much, up to `LONGEST` times. `tolerance` is the relative gap (K-SVM) or residual (K-RR) at
-    which training ends, 0 for never. `stream` draws every block anew ("uniform") or a permutation of all
-    coordinates each pass ("epochs"). Where s is tuned, `largest_s` may be tried, `exchange` is that of the
-    first window, and the windows of the run whose result or checkpoint `sequence` names are made again, as
-    far as they go. `cache` None is the default
+    which training ends, 0 for never. `stream` draws every block independently ("uniform") or a permutation
+    of all coordinates each pass ("epochs"). Where s is tuned, `largest_s` may be tried, `exchange` is that
+    of the first window, and the windows of the run whose result or checkpoint `sequence` names are made
+    again, as far as they go. `cache` None is the default
     with exchange auto, else 0. All else is of `Options`.
 
     Raises InputError if a value is out of range, or two do not go together.

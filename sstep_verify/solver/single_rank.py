@@ -1,8 +1,8 @@
 """Windows of a rank that is alone, for which nobody waits: many in one compiled call.
 
 Exchange "gram" makes many windows in one call: the operations are those of `GramExchange` window by window,
-in the same order, so that the bits are the same. A loop that is handed a function is compiled anew in every
-process: this one asks which recurrence it has.
+in the same order, so that the bits are the same. A loop that is handed a function is compiled again in
+every process: this one asks which recurrence it has.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sstep_verify.solver.windows import ExchangedWindows, WindowColumns
 class SingleRankGramWindows(ExchangedWindows):
     """Windows of few samples, or of few features, go in one call, others one by one.
 
-    The exchange has no separate timers, and never forms its weights anew; the communicator counts the
+    The exchange has no separate timers, and never forms its weights again; the communicator counts the
     reductions that are left out.
     """
 

@@ -39,7 +39,7 @@ does only adds to it."""
 
 
 class Case(NamedTuple):
-    """What is run: m, n, share of entries beside 0 (1: dense), kernel, b (0: K-SVM, else K-RR), s."""
+    """What is run: m, n, share of entries besides 0 (1: dense), kernel, b (0: K-SVM, else K-RR), s."""
 
     samples: int
     features: int

@@ -7,7 +7,7 @@ The prediction looks at no run with a delay. Of an iteration with windows of s a
 measured(s, 0) is the time at no delay, c(s) the collectives of an iteration as the interposer counted them
 there, lone(D) a collective of one word with nothing else being done: what a delay really is, waking
 included. transfer is what the delay adds for each byte, if it does. So the prediction assumes that
-computing takes as long beside a slow network as beside a fast one, and that ranks wait for nothing else;
+computing takes as long on a slow network as on a fast one, and that ranks wait for nothing else;
 the errors show how far that holds.
 """
 

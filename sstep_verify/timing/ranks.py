@@ -139,9 +139,9 @@ def alone(comm: Any, delay: Delay, calls: int, words: int = 1) -> float:
 
 
 class OurSolver:
-    """The production solver with an exchange; rows are formed anew in every window, none is kept.
+    """The production solver with an exchange; rows are formed again in every window, none is kept.
 
-    Its ranks are started with these variables of the environment, beside that of the interposer.
+    Its ranks are started with these variables of the environment, besides that of the interposer.
     MissingExtraError if the interposer cannot be built.
     """
 

@@ -1,4 +1,4 @@
-"""Write portable test vectors, or prove them anew: ``python -m sstep_verify.vectors``."""
+"""Write portable test vectors, or prove them again: ``python -m sstep_verify.vectors``."""
 
 from __future__ import annotations
 

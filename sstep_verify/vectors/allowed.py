@@ -4,7 +4,7 @@ Bound C (bounds/window/svm.py, ridge.py) is computed for a declaration. A reader
 what is allowed is the largest for the plain one in the few forms that programs have:
 
 * a step changes a in place, by an added increment, or at the end of its window;
-* with the linear kernel in float64, weights are formed anew, or maintained from the start;
+* with the linear kernel in float64, weights are formed again, or maintained from the start;
 * block systems are solved by Cholesky, or by LU with pivoting.
 
 Bounds are distances from the oracle's run, whose own distance from the exact trajectory is added. In the
@@ -91,7 +91,7 @@ def bound_of(value: float) -> float:
 
 
 def same_bound(written: float, value: float) -> bool:
-    """Whether a bound that was written is the one found anew, up to its rounding in float64."""
+    """Whether a bound that was written is the one found again, up to its rounding in float64."""
     return written in {bound_of(value * factor) for factor in (1.0, 1.0 - _NEAR, 1.0 + _NEAR)}
 
 

@@ -1,6 +1,6 @@
 """The files of a vector: those of the problem, which are a run folder, and of what is expected.
 
-Vectors are written a folder each, beside an index and a README, all of it or nothing.
+Vectors are written a folder each, next to an index and a README, all of it or nothing.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def expected_files(expected: Expected) -> dict[str, bytes]:
 
 
 def readme() -> bytes:
-    """What stands beside the folders, for people without Python."""
+    """What stands next to the folders, for people without Python."""
     return (resources.files("sstep_verify.vectors") / README_NAME).read_bytes()
 
 

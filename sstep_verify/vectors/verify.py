@@ -1,4 +1,4 @@
-"""Proves vectors anew: from the raw arrays of each problem, with more bits, and by both recurrences.
+"""Proves vectors again: from the raw arrays of each problem, with more bits, and by both recurrences.
 
 A stranger's folder holds regular files of our names, sizes and forms, no other. The raw arrays and
 ``problem.json`` say what the problem is. From them every file is made again, by what writes vectors, and
@@ -33,7 +33,7 @@ MOST_BYTES, MOST_INDEX_BYTES = 1 << 20, 8 << 20
 """Largest file of a vector, and largest index, in bytes; those that are shipped have 15 kB and 150 kB."""
 
 LIMITS = {"samples": 64, "features": 64, "iterations": 128, "block": 8, "s": 1 << 20, "degree": 8}
-"""Largest vector that is proved anew: in a second or so."""
+"""Largest vector that is proved again: in a second or so."""
 
 KERNEL_OF = {"linear": (), "polynomial": ("degree", "offset"), "rbf": ("sigma",)}
 _PARAMETERS = ("degree", "offset", "sigma", "C", "penalty")
@@ -149,7 +149,7 @@ MALFORMED = (
 
 
 def verify_vectors(folder: str | Path, progress: layout.Progress = lambda count: None) -> Index:
-    """Prove every vector of a folder anew; returns the index, now known to be right.
+    """Prove every vector of a folder again; returns the index, now known to be right.
 
     The folder is one that `layout.write_vectors` wrote, or a copy; progress is called with 1 after each
     vector.
@@ -178,7 +178,7 @@ def verify_vectors(folder: str | Path, progress: layout.Progress = lambda count:
 
 
 def verify_vector(folder: Path, entry: Entry) -> None:
-    """Prove one vector anew, and its line of the index; VectorError as of `verify_vectors`."""
+    """Prove one vector again, and its line of the index; VectorError as of `verify_vectors`."""
     where = entry.id
     listed(folder, dict.fromkeys(layout.FILES, False), where)
     files = {name: content_of(folder / name, f"{where}/{name}") for name in layout.FILES}

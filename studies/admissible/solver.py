@@ -110,7 +110,7 @@ def draw(seed: int) -> tuple[AdmissibleSolver, Case]:
 
 
 def _finite(values: np.ndarray, most: Any) -> np.ndarray:
-    """The values, another one in the place of those that are beyond their type."""
+    """The values, another one in place of those that are beyond their type."""
     return np.where(np.isfinite(values), values, most if np.isfinite(most) else 1).astype(np.float64)
 
 

@@ -208,7 +208,7 @@ class Steps:
 class Carried:
     """A vector ``q = c + L a``: the solver's gradient, its residual, or its weights, formed of some a.
 
-    Formed anew it is a sum in the solver's order; after an increment it gets the increment's products, the
+    Formed again it is a sum in the solver's order; after an increment it gets the increment's products, the
     shift's or m's own one where it has one, each of them added in turn. Weights are declared, a gradient or
     a residual is not; of a scaled a there is none.
     """

@@ -61,12 +61,12 @@ def _earlier(keys: np.ndarray) -> np.ndarray:
 PLACES: dict[str, Callable[[Steps], Any]] = {
     "every step": lambda run: run.number >= 0,
     "first step of a window": lambda run: run.place == 0,
-    # An earlier step of the same window is needed: its increment, or a row beside its own.
+    # An earlier step of the same window is needed: its increment, or a row next to its own.
     "after the first step of a window": lambda run: run.place > 0,
     "last step of a window": lambda run: (run.place == run.s - 1) | (run.number == run.length - 1),
     "coordinate drawn again in the window": lambda run: (run.again >= 1).any(axis=1),
     "coordinate drawn a third time in the window": lambda run: (run.again >= 2).any(axis=1),
-    # A run that goes on begins with values of an earlier one.
+    # A run that continues begins with values of an earlier one.
     "coordinate drawn before": lambda run: (run.before > 0).any(axis=1) | (run.start > 0),
     "after the first window": lambda run: run.window > 0,
     # What a window leaves is wrong: the a or the state at its end, and all later steps.

@@ -160,7 +160,7 @@ def case_of(edit: Edit) -> tuple[str, str, int]:
 def _copy() -> Path:
     """A copy of the package for this process, removed when it ends.
 
-    Compiled code is kept from edit to edit: a file is compiled anew whenever it or one whose compiled
+    Compiled code is kept from edit to edit: a file is compiled again whenever it or one whose compiled
     functions it calls has changed, see `sstep_verify.compiled`.
     """
     folder = Path(tempfile.mkdtemp(prefix="sstep-verify-edited-"))

@@ -31,7 +31,7 @@ class Labelled:
     """A solver with its label, of a `kind`: python, program (C and MPI), or production (an edit).
 
     It is judged `on` a task and kernel, all of its campaign if empty. Of a mistake, `breaks` has the
-    sentences that it breaks, of which any may be named first (why stands beside it), and `acts` where, a
+    sentences that it breaks, of which any may be named first (why stands next to it), and `acts` where, a
     name of `grading.PLACES`; `equivalent` says why its exact trajectory stays within the bound, and is
     empty of one that must be found. `where` has the parts of the system that it needs.
     """

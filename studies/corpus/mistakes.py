@@ -159,11 +159,11 @@ WRONG = (
     mistake("Repeats", "With replacement: the last coordinate of a block is its first again, used twice.",
         RIDGE, "S-2.5", "S-2.2", acts=BLOCKS, named=STREAM,
         taken=lambda self, blocks, s: np.hstack([blocks[:, :-1], blocks[:, :1]])),
-    # The matrix solved is M/m: 1 in the place of m, and every entry over m too.
+    # The matrix solved is M/m: 1 in place of m, and every entry over m too.
     mistake("TimesM", "(K/(lambda m) + I) a = y: the dual vector is m times the right one.",
         RIDGE, "S-1.4", "S-1.5", named=(other_problems.TIMES_M,),
         matrix=lambda self: (self.penalty * self.type(self.m), 1)),
-    # The matrix solved is lambda M: entries not over lambda, and lambda m in the place of m.
+    # The matrix solved is lambda M: entries not over lambda, and lambda m in place of m.
     mistake("OverLambda", "(K + lambda m I) a = y: the dual vector is the right one over lambda.",
         RIDGE, "S-1.5", "S-1.4", named=(other_problems.OVER_LAMBDA,), log=False,
         matrix=lambda self: (1, self.penalty * self.m)),
@@ -256,14 +256,14 @@ RARE = (
         L1, "S-3.3", acts="first step of a window", named=("stale-product off by a factor",),
         products_of=lambda self, drawn, a:
             SStep.products_of(self, drawn, a) * np.where(np.arange(drawn.size), 1, self.type(1 + 1e-9))),
-    # A run that goes on is then not the rest of the whole one.
+    # A run that continues is then not the rest of the whole one.
     mistake("StartRounded", "The a that a run begins with is rounded to float32.",
         L1, "S-2.1", "S-2.8", acts="continued run", begun=lambda self, a0: a0.astype(np.float32)),
     # An entry with 1 added is no RBF value, nor the kernel function of a distance.
     mistake("Bias", "K + 1 in the place of K: a bias that is minimised too.",
         L1, "S-1.1", "S-1.7", "S-1.8", named=(kernel_rows.BIAS,),
         function=lambda self, value: SStep.function(self, value) + 1),
-    # The system is not the whole block's: its diagonal holds an absolute constant beside m.
+    # The system is not the whole block's: its diagonal holds an absolute constant besides m.
     mistake("Jitter", "An absolute constant on the diagonal of the block system, for safety.",
         RIDGE, "S-3.4", "S-1.4", "S-4.5", named=(factors.M_ON_DIAGONAL,),
         diagonal=lambda self, B:

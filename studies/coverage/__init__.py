@@ -1,1 +1,1 @@
-"""Every check, crossed with every freedom that a solver and a case have, on runs of correct solvers."""
+"""Every check, crossed with every implementation choice of a solver and a case, on correct runs."""

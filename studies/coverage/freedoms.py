@@ -1,4 +1,4 @@
-"""The freedoms of a solver and of a case, by name, with the values that are told apart.
+"""The freedoms of a solver and of a case, by name, with the values that are distinguished.
 
 What a solver may declare is read from the fields of `Declaration`, what it does without declaring it from
 those of `Undeclared`, what a campaign may plan from those of `Case`: a test says so of one that stands in

@@ -44,7 +44,7 @@ BROKEN_DOWN = {error.__name__ for error in NO_RUN}
 
 
 def decided(verdict: Verdict) -> bool:
-    """Whether anything was held against a finite bound."""
+    """Whether anything was compared with a finite bound."""
     return verdict.executed > 0 and verdict.bound < math.inf
 
 
@@ -81,7 +81,7 @@ def judged_run(
     parts: bool = False,
     start: bool = True,
 ) -> Judged:
-    """Have a correct solver make the runs that checks need, named beside the contract, and judge them.
+    """Have a correct solver make the runs that checks need, named besides the contract, and judge them.
 
     With `exact` step-replay repeats notable steps in exact arithmetic; without it all is compiled
     float64. With `parts` it is looked at what the bound of the worst step is made of; with `start` the
@@ -140,7 +140,7 @@ def parts_of_bound(case: Case, run: Trajectory) -> dict[str, float]:
 def verdicts_of(
     case: Case, solver: Solver, named: Sequence[str], oracle: Oracle | None = None
 ) -> tuple[tuple[Verdict, ...], Trajectory | None]:
-    """What checks, beside the contract, say of the runs that they ask for; and the plain run, if fit."""
+    """What checks, besides the contract, say of the runs that they ask for; and the plain run, if fit."""
     first, *checks = checks_of((contract.ID, *named))
     runs: dict[str, Trajectory] = {}
     oracle = oracle or Oracle(case.problem)

@@ -106,7 +106,7 @@ def _merge(held: dict[str, Any], found: dict[str, Any]) -> None:
 def units(runs: int, seed: int, design: int = 0) -> list[AlarmUnit]:
     """The pieces of a study of about so many runs; where numbers overflow none is judged.
 
-    With `design` so many runs, at most, for cells of the coverage table beside them, for all
+    With `design` so many runs, at most, for cells of the coverage table besides them, for all
     processors, tasks and kernels.
     """
     found = []
@@ -184,7 +184,7 @@ def longest_sum(check: str, case: Case) -> int:
         sums = solve_constants(declared, samples, samples, width, case.stream.block, 1.0, judge=False).sums
     # gamma_k = k u / (1 - k u), solved for k.
     solver = round(sums.longest / ((1.0 + sums.longest) * unit_roundoff(declared.precision)))
-    # Roundings of the judge's own product with a beside one a sample (bounds/step/clip.py).
+    # Roundings of the judge's own product with a, besides one a sample (bounds/step/clip.py).
     judge = samples + 7 if declared.precision == "float64" and check == step_replay.ID else 0
     return max(solver, judge, entries)
 

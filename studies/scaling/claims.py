@@ -1,10 +1,10 @@
-"""The paper's claims on time, each beside a prediction of its programs and what was published of them.
+"""The paper's claims on time, each next to a prediction of its programs and what was published of them.
 
 Speed-ups are best classical time over P by best s-step time over P and s, as in the paper's evaluation,
 unless a claim names its P. A claim is judged where its cell (data set, method, kernel, b), its P and its s
 were timed, over those alone. A speed-up is supported if both the prediction and the timings are above 1 and
 reach 3/4 of it (two predicted times are each off by about a fifth); since it says "up to", more is no
-contradiction. Elsewhere it cannot be reproduced, and the prediction stands beside it without a mark.
+contradiction. Elsewhere it cannot be reproduced, and the prediction stands next to it without a mark.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ from studies.scaling.curve import (
 class ScalingFamily:
     """Predictions of every data set with every task, kernel (by name: its parameters take no time) and b.
 
-    P ascends; s stands beside 1. The machine is a file, or the name of one that is shipped, fitted to the
-    published programs.
+    P ascends; s is in addition to 1. The machine is a file, or the name of one that is shipped, fitted to
+    the published programs.
     """
 
     data: tuple[DataItem, ...]

@@ -57,7 +57,7 @@ class Places:
 
 @cache
 def candidates(cell: Cell) -> tuple[Variant, ...]:
-    """Solvers of a cell whose steps are judged; of a loss, those beside a classical one."""
+    """Solvers of a cell whose steps are judged; of a loss, those next to a classical one."""
     return tuple(
         one
         for one in SOLVERS.get(cell.measure, LOGGING)
@@ -195,7 +195,7 @@ def searched(cell: Cell, method: str, seconds: float, seed: int) -> Best:
 def search(seconds: float, seed: int, cells: Sequence[Cell] = CELLS) -> Iterator[HardCase]:
     """Search every cell by every method, with so many seconds each.
 
-    The worst of each cell is told, beside the worst of random draws.
+    The worst of each cell is printed, next to the worst of random draws.
     """
     for cell in cells:
         found = {method: searched(cell, method, seconds, seed) for method in METHODS}

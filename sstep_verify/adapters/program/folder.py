@@ -39,10 +39,10 @@ SHOWN = 5
 """Names of files that a message lists."""
 
 OTHER_BYTES = 1 << 20
-"""Bytes that a file with a printed result may hold beside its numbers."""
+"""Bytes that a file with a printed result may hold besides its numbers."""
 
 NUMBER_BYTES = 64
-"""Most bytes that a printed number and the white space beside it take."""
+"""Most bytes that a printed number and the white space next to it take."""
 
 
 class Room:

@@ -58,7 +58,7 @@ UNLIKELY = 2.0**-20
 ROUND_UP = 1 + 2.0**-50
 
 TEXT_BYTES = 32
-"""Most bytes that a number and the white space beside it take in a text file."""
+"""Most bytes that a number and the white space next to it take in a text file."""
 
 
 @dataclass(frozen=True)

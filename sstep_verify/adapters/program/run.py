@@ -176,10 +176,10 @@ def execute(
     """Run a program to its end, or for as long as it may; of the words no shell sees any.
 
     It may live `time_limit` seconds and take `memory` GiB of address space for each of its processes, 0 for
-    any number, has `variables` beside our own, and of the end of each of its outputs `tail` bytes are kept.
-    One that cannot be started has the exit code 127 or 126, as in a shell. OSError where that lies with the
-    machine (`MACHINE`), as where it has too many processes; SlowError where it took too long and had too
-    little of the processors (`patience`).
+    any number, has `variables` besides our own, and of the end of each of its outputs `tail` bytes are
+    kept. One that cannot be started has the exit code 127 or 126, as in a shell. OSError where that lies
+    with the machine (`MACHINE`), as where it has too many processes; SlowError where it took too long and
+    had too little of the processors (`patience`).
     """
 
     def limit() -> None:

@@ -60,7 +60,7 @@ class ProgramSolver:
 
     `restarts` says whether it makes runs from any vector and any place of the stream, `scaled` and
     `as_given` what its conventions say of its numbers (`rounding.formulas.Formulas`); `remarks` are what is
-    to be told of its runs beside verdicts, each once, until somebody clears it.
+    to be told of its runs besides verdicts, each once, until somebody clears it.
     """
 
     external = True
@@ -165,7 +165,7 @@ class ProgramSolver:
         places: dict[str, object],
         ours: Collection[str],
     ) -> Trajectory:
-        """What the program left in its folder, beside the files that are `ours`."""
+        """What the program left in its folder, besides the files that are `ours`."""
         described, folder = self.described, room.folder
         self._require_end(ended, folder)
         try:

@@ -90,7 +90,7 @@ class Program:
     """How a program is started, and what it leaves; what no program can be is an InputError.
 
     Its `name` is for messages and tables. The arguments of `command`, of which no shell sees any, and the
-    texts of `environment`, variables of a run beside our own, have `PLACES`; `setup` is a command that is
+    texts of `environment`, variables of a run besides our own, have `PLACES`; `setup` is a command that is
     run once, before the first run. `writes` is what it leaves (docs/run-folder.md): one that leaves more is
     judged by this; `panel` says that it leaves the kernel rows that it used in ``panel.bin``, as
     examples/sstep_trace.h does. A run may live `time_limit` seconds (`patience`) and take `memory` GiB of

@@ -1,4 +1,4 @@
-"""What a program shows beside its a: communication, as it and the interposer count it, and kernel rows.
+"""What a program shows besides its a: communication, as it and the interposer count it, and kernel rows.
 
 Kernel rows are those that its windows used, as examples/sstep_trace.h writes them with -DSSTEP_PANEL.
 """

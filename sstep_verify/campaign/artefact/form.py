@@ -1,7 +1,8 @@
 """Records of an artefact: the dataclasses they stand for, as plain values and arrays, and back again.
 
-A record names its dataclass and has its fields; arrays stand in a ``.npz`` file beside the document, by the
-names of its members. There is no pickle: nothing is built from a file but the dataclasses of `Document`.
+A record names its dataclass and has its fields; arrays stand in a ``.npz`` file next to the document, by
+the names of its members. There is no pickle: nothing is built from a file but the dataclasses of
+`Document`.
 """
 
 from __future__ import annotations

@@ -46,13 +46,13 @@ SCHEMA: Literal[1] = 1
 DOCUMENT, ARRAYS = "runs.json", "runs.npz"
 
 FILES = (DOCUMENT, ARRAYS)
-"""Files of the folder of a problem, beside its list of digests."""
+"""Files of the folder of a problem, besides its list of digests."""
 
 NAME = r"[A-Za-z0-9_=+][A-Za-z0-9._=+-]{0,99}"
 """Names of these folders."""
 
 LIMIT = 2 * 10**9
-"""Bytes of the runs that are kept beside one report."""
+"""Bytes of the runs that are kept next to one report."""
 
 MOST_DOCUMENT = 64 << 20
 """Bytes of a document, without arrays."""
@@ -65,7 +65,7 @@ def name_of(case: str) -> str:
 
 
 class TooLargeError(InputError):
-    """Runs that would take more than is kept beside a report: bytes estimated, and bytes allowed."""
+    """Runs that would take more than is kept next to a report: bytes estimated, and bytes allowed."""
 
     def __init__(self, estimate: int, limit: int):
         self.estimate, self.limit = estimate, limit
@@ -145,7 +145,7 @@ class Made:
 
 
 class Again:
-    """Gives the kept runs of a problem in the place of those that a solver would make."""
+    """Gives the kept runs of a problem in place of those that a solver would make."""
 
     def __init__(self, kept: KeptCase):
         self._kept = kept.runs

@@ -106,7 +106,7 @@ NUMBERS = ("ratio", "measured", "bound", "planned", "executed")
 
 @dataclass(frozen=True)
 class Rejudged:
-    """New verdicts beside the stored ones.
+    """New verdicts next to the stored ones.
 
     `disagreements` are other counts of verdicts, or other statuses of a verdict or a term;
     `differences` are numbers that changed while the statuses did not: bounds are evaluated in float64,

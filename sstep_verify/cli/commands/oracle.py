@@ -144,7 +144,7 @@ def _judge(final, data, given) -> None:
 
 
 def _certified(data, given):
-    """The certificate, kept or made anew, with its provenance, and the problem it speaks of."""
+    """The certificate, kept or made again, with its provenance, and the problem it speaks of."""
     from sstep_verify.oracle.certificate.cache import keep, proved
     from sstep_verify.oracle.certificate.certify import certify
     from sstep_verify.oracle.certificate.file import require_writable

@@ -64,7 +64,7 @@ SHAPES = {
     "edges": Shape(12, 9, 3, 0.7, 12),
 }
 """By name: wide, mostly zeros, more features than samples; tall, dense, more samples than a tile holds;
-small, for solvers that are started anew for every run; edges, what data may hold and seldom do: a sample
+small, for solvers that are started again for every run; edges, what data may hold and seldom do: a sample
 without any value, a feature without any, a sample twice."""
 
 REGRESSION, ONE_LABEL = "_regression", "_one_label"
@@ -75,7 +75,7 @@ ONE_CLASS = "edges" + ONE_LABEL
 EDGES = ("edges", "edges" + REGRESSION, ONE_CLASS)
 
 GENERATED = (*map("".join, product(SHAPES, ("", REGRESSION))), ONE_CLASS)
-"""Names of the generated ones, beside those of a size that is named."""
+"""Names of the generated ones, besides those of a size that is named."""
 
 MIDDLE = "middle"
 """A set of a size is like this that has the empty sample and the equal ones of edges in other places."""
@@ -95,7 +95,7 @@ MOST_SIZED = 1 << 22
 """Most values of such a set."""
 
 NOISE = 0.25
-"""Size of what the targets hold beside a linear function of the features."""
+"""Size of what the targets hold besides a linear function of the features."""
 
 NAMES = (*REAL, *GENERATED)
 """Names `read` knows."""

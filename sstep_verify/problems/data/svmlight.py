@@ -219,7 +219,7 @@ def _parsed(path: Path, begin: int, end: int | None, largest: int, at_once: int)
 
 
 class Growing:
-    """An array that parts are appended to, in place: parts beside their whole would take twice its memory.
+    """An array that parts are appended to, in place: parts and their whole would take twice its memory.
 
     `like`: an array of its type, which it begins with.
     """

@@ -31,7 +31,7 @@ class _Unpacking(io.RawIOBase):
         return self._made
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go on to a place further on; there is no way back."""
+        """Continue to a place further on; there is no way back."""
         while self._made < offset and self.readinto(bytearray(min(offset - self._made, _AT_ONCE))):
             pass
         return self._made

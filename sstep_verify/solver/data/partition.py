@@ -1,7 +1,7 @@
 """Feature partition: which columns each rank holds, and how entries come to the rank that holds theirs.
 
 A row of a panel multiplies each of its nonzeros with the column that it stands in, and a row has a nonzero
-in a column of c nonzeros with probability c / m: a window's work is shared out as the sums of ``c^2`` are,
+in a column of c nonzeros with probability c / m: a window's work is distributed as the sums of ``c^2`` are,
 its memory as those of c. Text has a few columns with most of the work, so that runs of columns with equal
 nonzeros leave one rank nearly all of it.
 """
@@ -69,10 +69,10 @@ def _over_mean(shares: np.ndarray) -> float:
 
 
 HEAVY = 1 << 14
-"""Columns, those with most nonzeros, that are dealt out one by one, to the rank with the least work."""
+"""Columns, those with most nonzeros, that are distributed one by one, to the rank with the least work."""
 
 PORTIONS = 1 << 10
-"""Portions of equal nonzeros in which the others are dealt out, each shared by all ranks."""
+"""Portions of equal nonzeros in which the others are distributed, each shared by all ranks."""
 
 
 def partition_of(nonzeros: np.ndarray, ranks: int, how: str = "work") -> Partition:
@@ -90,8 +90,8 @@ def partition_of(nonzeros: np.ndarray, ranks: int, how: str = "work") -> Partiti
 def dealt_partition(nonzeros: np.ndarray, ranks: int) -> Partition:
     """A partition with work and nonzeros as even as whole columns allow.
 
-    The `HEAVY` columns are dealt out by descending nonzeros, each to the rank that has the least work; the
-    others, which together make little work, so that every rank ends with as many nonzeros.
+    The `HEAVY` columns are distributed by descending nonzeros, each to the rank that has the least work;
+    the others, which together make little work, so that every rank ends with as many nonzeros.
 
     Parameters and errors are those of `balanced_partition`.
     """

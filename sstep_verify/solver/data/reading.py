@@ -1,12 +1,12 @@
 """Data by their columns: no rank ever holds a whole file, and of a whole matrix only the first rank.
 
-A file is shared out by bytes: each rank parses the lines that begin in its share, all together count the
+A file is distributed by bytes: each rank parses the lines that begin in its share, all together count the
 nonzeros of every column, the counts decide the partition, and the entries travel to the ranks that own
 their columns. Text can be entered anywhere. A compressed file cannot: rank 0 unpacks it once to find the
 length of its text, then every rank unpacks it as far as its share goes and keeps nothing of what it
-skips. The memory is shared out, the unpacking is not: for many ranks, unpack the file before.
+skips. The memory is distributed, the unpacking is not: for many ranks, unpack the file before.
 
-Memory of a rank beside what it ends with: the entries it parsed or has under way, 28 bytes each at most,
+Memory of a rank besides what it ends with: the entries it parsed or has under way, 28 bytes each at most,
 the longest line, and some words for each column of the whole matrix while columns are counted.
 """
 

@@ -25,7 +25,7 @@ class Exchange:
 
     `packet` sums what a window needs, and tells waiting from transfer. Attributes `columns`: kernel rows
     formed; `whole`: whether rows are of all samples, or among the coordinates of their window;
-    `weights`: this rank's part of the weights, where they are maintained beside the dual vector.
+    `weights`: this rank's part of the weights, where they are maintained besides the dual vector.
     """
 
     whole = False
@@ -51,7 +51,7 @@ class Exchange:
         return UsedPanel(columns, self.packet.square(columns.size)[0].copy(), columns)
 
     def restart(self, vector: np.ndarray) -> None:
-        """Form anew what is carried beside the dual vector from the recurrence's `vector`, shape (m,)."""
+        """Form again what is carried besides the dual vector from the recurrence's `vector`, shape (m,)."""
 
     def _guarded(self, phase: int, form: Callable[..., None], *arguments: Any) -> None:
         """Form what a reduction is to sum, as one phase; where that fails, it tells all ranks."""
@@ -149,8 +149,8 @@ class ReduceScatterExchange(Exchange):
         self._starts = np.arange(size + 1, dtype=np.int64) * samples // size
         self._first, self._last = self._starts[self._communicator.rank :][:2].tolist()
         self._sizes = np.diff(self._starts)
-        # Rows are formed in tiles, small beside panel or data, and put in order from there; a tile of few
-        # rows of much data would read all of it from memory for little.
+        # Rows are formed in tiles, small compared with panel or data, and put in order from there; a tile
+        # of few rows of much data would read all of it from memory for little.
         wide = panel.words >= DATA_SHARE * rows * samples
         tiles = 1 if wide else max(-(-rows * samples // TILE_WORDS), PANEL_SHARE)
         self._tile = min(max(-(-rows // tiles), LEAST_ROWS), rows)

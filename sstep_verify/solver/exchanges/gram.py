@@ -2,8 +2,8 @@
 
 Each rank carries its features of w, the weights (``A'(y a)`` for a K-SVM, ``A'a`` for K-RR). A window needs
 the inner products among its distinct columns and their products with w: ``c**2 + c`` words and the trailer.
-The weights are updated beside the dual vector and drift from it by rounding: they are declared, and may be
-formed anew every some windows without any message.
+The weights are updated besides the dual vector and drift from it by rounding: they are declared, and may be
+formed again every some windows without any message.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class GramExchange(Exchange):
 
     `data`, (m, n_local): this rank's columns of the data; the packet holds ``c**2 + c`` words for the
     largest c; `rows`: largest number of distinct columns of a window; `recompute`: windows after which the
-    weights are formed anew; 0 for never; `before`: windows of the stream before this run, which count as
+    weights are formed again; 0 for never; `before`: windows of the stream before this run, which count as
     well. Attribute `weights`, (n_local,): this rank's part of w.
     """
 
@@ -51,7 +51,7 @@ class GramExchange(Exchange):
         return gram, stale
 
     def moved(self, columns: np.ndarray, change: np.ndarray, vector: np.ndarray) -> None:
-        """Add what the changes of `vector` mean for the weights, or form these anew where that is due."""
+        """Add what the changes of `vector` mean for the weights, or form these again where that is due."""
         self._local.move(columns, change, self.weights)
         ended = self._before + self.packet.window + 1
         if self._recompute and ended % self._recompute == 0:
@@ -67,5 +67,5 @@ class GramExchange(Exchange):
         return self._local.rows
 
     def restart(self, vector: np.ndarray) -> None:
-        """Form the weights anew from the (weighted) dual vector, shape (m,)."""
+        """Form the weights again from the (weighted) dual vector, shape (m,)."""
         self._local.weights(vector, self.weights)

@@ -15,7 +15,7 @@ TILE_WORDS = 1 << 19
 
 GATHERED_SHARE, GATHERED_LEAST, GATHERED_MOST = 12, 1 << 12, 1 << 17
 """Sampled rows are copied side by side: one in so many of the data's words at once, so that the copy is
-small beside the data, but not so few words that calls cost most, nor more than fit in cache."""
+small compared with the data, but not so few words that calls cost most, nor more than fit in cache."""
 
 
 WIDE = 16

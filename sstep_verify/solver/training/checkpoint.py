@@ -1,15 +1,15 @@
-"""Checkpoint: from where a killed run goes on.
+"""Checkpoint: from where a killed run continues.
 
 It holds the dual vector at the end of an interval, all measurements up to there, and how far the index
 stream was used; the stream's seed is among the options, so its place is its whole state. Whatever else a
 run keeps (kernel rows, carried weights) is dropped at the end of every interval, interrupted or not, and so
 need not be kept: a resumed run makes the same operations in the same order. It must do so on the same
 number of ranks; to the last bit it does on ranks of the same kinds (processor, BLAS, threads, see
-`solver.communicator`). Elsewhere it goes on, says so, and names both kinds among its options
+`solver.communicator`). Elsewhere it continues, says so, and names both kinds among its options
 from then on.
 
 Nothing in it is believed without a look: form, ranges and digest are checked here, and training measures
-the dual vector anew before it claims anything of it.
+the dual vector again before it claims anything of it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Checkpoint:
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint, whole, in the place of an earlier one.
+    """Write a checkpoint, whole, in place of an earlier one.
 
     Raises InputError if it cannot be written.
     """

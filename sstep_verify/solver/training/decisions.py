@@ -36,7 +36,7 @@ TOLERANCE, SINCE = "tolerance", "tolerance since"
 """Words of the identity for the tolerance, and the iteration from which it holds: neither decides a bit."""
 
 CAP = "most iterations"
-"""Word of the identity for the iterations that were asked for: a run that goes on is to make as many."""
+"""Word of the identity for the iterations that were asked for: a run that continues is to make as many."""
 
 MOVED = " | from iteration "
 """What stands, in the identity, before the machine that training moved to."""
@@ -76,9 +76,9 @@ def decide(
 ) -> Settings:
     """Complete settings for m samples on P ranks.
 
-    What they leave open is as it was in the run to go on with, whose identity is `kept`. `stored`: values
-    of all samples together, for block auto and s; absent, one a sample. InputError if b > m, the interval
-    is no multiple of s, or exchange and cache do not go together.
+    What they leave open is as it was in the run to continue with, whose identity is `kept`. `stored`:
+    values of all samples together, for block auto and s; absent, one a sample. InputError if b > m, the
+    interval is no multiple of s, or exchange and cache do not go together.
     """
     kept, block, why = kept or {}, settings.block, settings.block_reason
     stored = float(samples) if stored is None else stored
@@ -143,7 +143,7 @@ def decide(
 
 
 def _is_counted(settings: Settings, kept: Mapping[str, Any]) -> bool:
-    """Whether s is left open, up to no largest one, and no run before has one that goes on."""
+    """Whether s is left open, up to no largest one, and no run before has one that continues."""
     if settings.s is None:
         return _whole_number(kept, "s") is None
     asked = settings.sequence is not None or settings.largest_s is not None
@@ -167,9 +167,9 @@ def counted_s(exchange: str, block: int, kept_rows: bool, ridge: bool) -> tuple[
 
 
 def identity_of(settings: Settings, ranks: int, machine: str = "") -> dict[str, str | int | None]:
-    """What decides every bit of a run beside its data: a checkpoint is of it iff it says the same.
+    """What decides every bit of a run besides its data: a checkpoint is of it iff it says the same.
 
-    Where s is tuned, the sequence of s does so beside it. `machine`: kinds of the ranks, which decide
+    Where s is tuned, the sequence of s does so besides it. `machine`: kinds of the ranks, which decide
     the last bits.
     """
     found: dict[str, str | int | None] = {
@@ -201,17 +201,17 @@ def identity_of(settings: Settings, ranks: int, machine: str = "") -> dict[str, 
 
 
 def moved_to(machine: str, kept: str, iteration: int) -> str:
-    """The machines of a run that goes on, from an iteration, with one made on those `kept`."""
+    """The machines of a run that continues, from an iteration, with one made on those `kept`."""
     return kept if last_of(kept) == machine else f"{kept}{MOVED}{iteration} on {machine}"
 
 
 def most_iterations(settings: Settings, kept: Mapping[str, Any]) -> int | None:
-    """Iterations that are asked for, or were in the run to go on with; None if in neither."""
+    """Iterations that are asked for, or were in the run to continue with; None if in neither."""
     return _whole_number(kept, CAP) if settings.iterations is None else settings.iterations
 
 
 def tolerance_since(kept: Mapping[str, Any], tolerance: float, iteration: int) -> int:
-    """From which iteration a tolerance holds in a run that goes on, from an iteration, with one `kept`."""
+    """From which iteration a tolerance holds in a run that continues one `kept` from an iteration."""
     since = _whole_number(kept, SINCE)
     return iteration if since is None or kept.get(TOLERANCE) != tolerance else since
 
@@ -275,7 +275,7 @@ def _exchange(
 
 
 def _earlier(settings: Settings, samples: int, kept: Mapping[str, Any]) -> tuple[str, int, str] | None:
-    """The same of the run to go on with, if it is allowed: the iterations asked for may differ."""
+    """The same of the run to continue with, if it is allowed: the iterations asked for may differ."""
     exchange, cache = _exchanges_of(kept)[0], kept.get("cache")
     words = samples * samples if cache == ALL_ROWS else _whole_number(kept, "cache")
     if exchange not in EXCHANGES or words is None or (words and exchange != "allreduce"):

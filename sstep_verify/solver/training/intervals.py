@@ -1,7 +1,7 @@
 """Training: a run made interval by interval, measured at the end of each.
 
 Every interval is a run of its own that begins with the dual vector the last one left, so that a run which
-was killed goes on as if nothing had happened, to the last bit on ranks of the same kinds (see
+was killed continues as if nothing had happened, to the last bit on ranks of the same kinds (see
 `checkpoint`). Of what a run keeps only a kept Gram matrix lives longer: it is formed from the data alone,
 in the same order whenever it is formed.
 """
@@ -39,7 +39,7 @@ class Place(NamedTuple):
     """Where training stands.
 
     `iteration`: iterations made, the end of an interval; `alpha`, (m,): the dual vector there (a);
-    `history`: all measurements up to there; where training goes on, the last is made anew; `sequence`:
+    `history`: all measurements up to there; where training continues, the last is made again; `sequence`:
     where s is tuned: how all iterations up to there were made.
     """
 
@@ -68,7 +68,7 @@ class Training:
 
     Attributes `reached`: iterations made, those before a resumption and of the interval under way included;
     `alpha`, `history`: as in `Place`, at the end of the last interval; `stopped`, `attainable`: why
-    training ended, "" while it goes on; if float64 attains no more, the relative value it attains;
+    training ended, "" while it continues; if float64 attains no more, the relative value it attains;
     `counters`, `monitor`, `enclosing`: what was counted of windows, with the set-up of every interval; what
     measures, and what encloses, and count apart.
 

@@ -22,7 +22,7 @@ optimum is less), by at most C times the sum. K-RR: one rounding of each term of
 changes its norm by at most ``u || |y| + m |a| + |K| |a| / lambda ||``. Real roundings cancel: runs on duke,
 colon-cancer and diabetes_scale stagnated at 0.04 to 0.8 of it.
 
-1 and 2 are needed because the level is an upper bound: a run below it that still falls goes on.
+1 and 2 are needed because the level is an upper bound: a run below it that still falls continues.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ def _train(training: Training, keeper: Keeper, communicator: Communicator, liste
 
 
 def _write_result(path: Path, training: Training, identity: dict[str, Any], digest: str) -> None:
-    # The sequence of s decides the bits beside the options.
+    # The sequence of s decides the bits besides the options.
     tuned = {"sequence": numbers_of(training.place.sequence)} if training.settings.tuned else {}
     write_arrays(
         path,

@@ -104,7 +104,7 @@ class Schedule:
         yield f"iterations by s, the most: {most}; in {len(self.made)} segments, kept in the result"
 
     def _join(self, segment: Segment) -> None:
-        """Write a segment down; one that goes on with the same windows is joined to the one before."""
+        """Write a segment down; one that continues with the same windows is joined to the one before."""
         if self.made:
             last = self.made[-1]
             begin = self.made[-2].end if len(self.made) > 1 else 0

@@ -1,4 +1,4 @@
-"""The scaling part of a report: predicted time over P, and the paper's claims beside it."""
+"""The scaling part of a report: predicted time over P, and the paper's claims next to it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ScalingPoint(Record):
 
 @dataclass(frozen=True)
 class PaperClaim:
-    """A claim of the paper on a case: its figure, beside a prediction and the error of its times.
+    """A claim of the paper on a case: its figure, next to a prediction and the error of its times.
 
     `timed` is what the published timings have, empty where there is nothing to compare.
     """

@@ -149,8 +149,8 @@ class VariantCount:
 
     One has passed if none failed it, and a check with a derived bound passed it. Of `vacuous` and
     `inconclusive` ones none of these did: no mistake was certain to show, or a check could not tell; of
-    `undecided` ones nothing was held against a finite bound that is derived. `absent` ones were not made: a
-    block system that is singular in the solver's precision, or an input beyond its range.
+    `undecided` ones nothing was compared with a finite bound that is derived. `absent` ones were not made:
+    a block system that is singular in the solver's precision, or an input beyond its range.
     """
 
     variant: str

@@ -77,8 +77,8 @@ class DoseTrial:
 
     The verdict should turn at the relative error `predicted`, the bound over the effect; the smallest dose
     tried that failed is `found`, None if none up to four times what is certain to show did. Doses can be
-    told apart if `resolved`: a factor next to 1 holds multiples of two roundoffs. Of those of a size that
-    was `certain` to show, `missed` did not fail.
+    distinguished if `resolved`: a factor next to 1 holds multiples of two roundoffs. Of those of a size
+    that was `certain` to show, `missed` did not fail.
     """
 
     check: str
@@ -150,7 +150,7 @@ class LimitRow:
 class DoseRow:
     """How well a check's predictions were met by its verdicts on doses; no quantity is over all of them.
 
-    Of `trials` whose doses can be told apart (of `unresolved` they cannot) the verdict turned within a
+    Of `trials` whose doses can be distinguished (of `unresolved` they cannot) the verdict turned within a
     factor 2 of the prediction in `within`; smallest, median and largest are of found over predicted, None
     where the verdict never turned, or there are no trials. Of doses certain to show none is missed, by
     theorem.

@@ -27,8 +27,8 @@ def exceeds(loss: float | None, limit: float | None) -> bool:
 class StabilityRun(Record, digits=DIGITS):
     """One run: of an s, 1 for the classical one, of the solver of a case, at one condition and seed.
 
-    Errors are relative (2-norm), against the exact trajectory: `error` at the last iteration beside that of
-    the `classical` run, `largest` over the recorded window ends. `loss` and `largest_loss` are both over
+    Errors are relative (2-norm), against the exact trajectory: `error` at the last iteration next to that
+    of the `classical` run, `largest` over the recorded window ends. `loss` and `largest_loss` are both over
     the classical error at the same iterations, where an error below one unit roundoff counts as one; None
     where a run broke down. `ratio` is the largest measured / bound over the replayed windows, None if none
     was replayed. `noise` is the largest over the smallest error at the last iteration of classical runs
