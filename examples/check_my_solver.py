@@ -1,9 +1,10 @@
-"""Judge every step of a solver of one's own: a right one, and one with a defect.
+"""Check every step of a solver of your own: a correct one, and one with a defect.
 
-The solver is any function ``(problem, blocks, s, a0, log) -> a``: it makes the iterations whose coordinates
-are the rows of `blocks`, in windows of s, from the start vector a0, and writes the new value of each drawn
-coordinate to `log`. One that cannot do that is judged by whole windows: leave out `log` here and in the
-declaration.
+The solver is any function ``(problem, blocks, s, a0, log)`` that returns the final alpha. It makes the
+iterations whose coordinates are the rows of `blocks`, in windows of s, from the start vector `a0`. It
+writes the new value of each drawn coordinate to `log`. If yours cannot do that, leave out `log` here and
+in the declaration; then whole windows are checked.
+
 Usage: ``python examples/check_my_solver.py``.
 """
 
@@ -41,7 +42,7 @@ def my_solver(correction: float = 1.0):
 
 
 def verdict_on(function):
-    """The verdict of the check step-replay on a function; of the contract, if that is broken."""
+    """The verdict of step-replay on a function, or of contract if the run violates that."""
     generator = np.random.Generator(np.random.PCG64(0))
     data = generator.standard_normal((SAMPLES, 3))
     labels = np.where(generator.random(SAMPLES) < 0.5, -1.0, 1.0)
@@ -49,13 +50,13 @@ def verdict_on(function):
     stream = IndexStream("uniform", samples=SAMPLES, block=1, length=ITERATIONS, seed=0)
     # What the bounds are computed for: precision, in-place updates, RBF by norm expansion, ...
     solver = CallableSolver(function, Declaration(name="mine", log=True))
-    return judge(solver, problem, stream, S)[-1]  # a broken contract comes alone
+    return judge(solver, problem, stream, S)[-1]  # after a violated contract no other check runs
 
 
 def main() -> None:
     """Print both verdicts."""
     for said, function in (
-        ("right", my_solver()),
+        ("correct", my_solver()),
         ("kernel correction too large by one part in 1e9", my_solver(1 + 1e-9)),
     ):
         verdict = verdict_on(function)

@@ -27,7 +27,7 @@ from sstep_verify.rounding.rows import KernelEntries
 @register
 @dataclass(frozen=True)
 class LaplacianKernel(Kernel):
-    """``K(x, z) = exp(-sigma |x - z|_1)``, positive definite as a product of such in each feature.
+    """``K(x, z) = exp(-sigma |x - z|_1)``, positive definite as a product over features.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def solver(*, sigma=1.0, power=1):
     return solve
 
 
-MISTAKES = {"sigma off by 1e-9": {"sigma": 1 + 1e-9}, "2-norm for 1-norm": {"power": 2}}
-"""What is changed in each wrong solver."""
+DEFECTS = {"sigma off by 1e-9": {"sigma": 1 + 1e-9}, "2-norm for 1-norm": {"power": 2}}
+"""What is changed in each faulty solver."""
 
 
 def verdicts(**changed):
@@ -136,8 +136,8 @@ def verdicts(**changed):
 
 
 def main() -> None:
-    """Print what is said of the right solver and of every wrong one."""
-    for name, changed in {"right": {}, **MISTAKES}.items():
+    """Print the verdicts on the correct solver and on every faulty one."""
+    for name, changed in {"correct": {}, **DEFECTS}.items():
         for verdict in verdicts(**changed):
             print(f"{name}: {verdict.check} {verdict.status}, measured / bound = {verdict.ratio:.3g}")
 

@@ -1,4 +1,4 @@
-"""s-step support vector regression in NumPy, with a switch for each mistake that the example shows.
+"""s-step support vector regression in NumPy, with a switch for each defect that the example shows.
 
 Usage: ``python examples/own_loss/solver.py``.
 """
@@ -12,14 +12,14 @@ from sstep_verify import CallableSolver, Declaration, IndexStream, Problem, RBFK
 
 SAMPLES, S, ITERATIONS = 24, 8, 95
 
-MISTAKES = {
+DEFECTS = {
     "epsilon left out": {"epsilon": 0.0},
     "threshold with the wrong sign": {"epsilon": -1.0},
     "stale correction left out": {"correction": 0.0},
     "clipped at one end only": {"lower": 0.0},
     "curvature off by 1e-9": {"curvature": 1 + 1e-9},
 }
-"""What is changed in each wrong solver: a factor on a quantity, 1 where it is right."""
+"""What is changed in each faulty solver: a factor on a quantity, 1 where it is correct."""
 
 
 def solver(*, epsilon=1.0, correction=1.0, lower=1.0, curvature=1.0):
@@ -62,8 +62,8 @@ def verdicts(**changed):
 
 
 def main() -> None:
-    """Print what is said of the right solver and of every wrong one."""
-    for name, changed in {"right": {}, **MISTAKES}.items():
+    """Print the verdicts on the correct solver and on every faulty one."""
+    for name, changed in {"correct": {}, **DEFECTS}.items():
         for verdict in verdicts(**changed):
             print(f"{name}: {verdict.check} {verdict.status}, measured / bound = {verdict.ratio:.3g}")
 

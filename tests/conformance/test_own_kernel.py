@@ -42,8 +42,8 @@ def test_the_example_runs_as_its_user_runs_it(example):
         capture_output=True, text=True, check=True, timeout=300,
     )  # fmt: skip
     said = [line.split(",")[0] for line in made.stdout.splitlines()]
-    wrong = [f"{name}: {check}" for name in example["MISTAKES"] for check in CHECKS]
-    assert said[:4] == [f"right: {check} PASS" for check in CHECKS]
+    wrong = [f"{name}: {check}" for name in example["DEFECTS"] for check in CHECKS]
+    assert said[:4] == [f"correct: {check} PASS" for check in CHECKS]
     assert said[4:] == [f"{name} {'PASS' if name.endswith(CHECKS[0]) else 'FAIL'}" for name in wrong]
 
 

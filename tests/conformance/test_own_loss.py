@@ -56,8 +56,8 @@ def test_the_example_runs_as_its_user_runs_it(example):
         [sys.executable, FOLDER / "solver.py"], capture_output=True, text=True, check=True, timeout=300
     )
     said = [line.split(",")[0] for line in made.stdout.splitlines()]
-    wrong = [f"{name}: {check}" for name in example["MISTAKES"] for check in NAMES]
-    assert said[:4] == [f"right: {check} PASS" for check in NAMES]
+    wrong = [f"{name}: {check}" for name in example["DEFECTS"] for check in NAMES]
+    assert said[:4] == [f"correct: {check} PASS" for check in NAMES]
     assert said[4:] == [f"{name} {'PASS' if name.endswith(NAMES[0]) else 'FAIL'}" for name in wrong]
 
 
