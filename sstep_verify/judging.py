@@ -57,8 +57,8 @@ def judge(
     checks : sequence of str, optional
         Ids of checks; ``sstep-verify explain`` lists them. `contract` always runs first. By default one
         more check runs. It is ``step-replay`` if the solver logs its steps, up to 2^25 coordinates in all.
-        It is ``trajectory`` if its level is 0, and ``window-replay`` otherwise. If weights are declared,
-        ``residual-gap`` runs with it.
+        It is ``trajectory`` if its level is 0, and ``window-replay`` otherwise. If weights are declared and
+        recorded, which is so from level 2 on, ``residual-gap`` runs with it.
     oracle : {"arb", "mpmath"}
         What computes exact values. Balls of Arb enclose them. mpmath evaluates them at two precisions, for
         at most 200 samples (docs/verdicts.md).
@@ -116,8 +116,13 @@ def judge(
     length = stream.length if iterations is None else iterations
     case = Case(problem.name, problem, stream, (s,), length, declared, oracle=oracle, **told_by(solver))
     usual = STEPS if loggable(case) else ends
-    trusted = [one for one in CHECKS[usual].rests_on if CHECKS[one].applies(case, case.s_values[0])]
-    wanted = listed("checks", checks) or (usual, *trusted)
+    # A log of the steps leads past recorded weights, so these are judged next to it as next to windows.
+    recorded = [
+        one
+        for one in CHECKS[WINDOWS].rests_on
+        if CHECKS[one].applies(case, s) and declared.level >= (CHECKS[one].level or 0)
+    ]
+    wanted = listed("checks", checks) or (usual, *recorded)
     chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
     verdicts = judged_by({"": external}, case, *chosen)
     warn_if_unkept()

@@ -7,6 +7,7 @@ import inspect
 import math
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from sstep_verify import (
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.window.choose import screenable
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Why
 
 DATA = np.random.Generator(np.random.PCG64(1)).standard_normal((12, 3))
@@ -62,6 +64,42 @@ def test_one_that_does_not_is_judged_by_its_windows():
     assert (contract.check, windows.check) == ("contract", "window-replay")
     assert windows.status == "PASS"
     assert windows.s == 4
+
+
+class Maintaining(ProductionSolver):
+    """K-RR from maintained weights, of which the last that are recorded are off by a number."""
+
+    def __init__(self, off=0.0, log=True):
+        super().__init__(exchange="gram")
+        self.declaration = replace(self.declaration, log=log)
+        self._off = off
+
+    def run(self, request, observe=None):
+        made = super().run(request, observe)
+        weights = made.weights.copy()
+        weights[-1] += self._off
+        return replace(made, weights=weights)
+
+
+@pytest.mark.parametrize(("log", "steps"), [(True, "step-replay"), (False, "window-replay")])
+def test_weights_that_are_recorded_are_judged_next_to_the_steps(log, steps):
+    correct = judge(Maintaining(log=log), PROBLEM, STREAM, s=4)
+    assert [one.check for one in correct] == ["contract", steps, "residual-gap"]
+    assert {one.status for one in correct} == {"PASS"}
+    wrong = judge(Maintaining(1e-6, log=log), PROBLEM, STREAM, s=4)
+    assert {one.check: one.status for one in wrong}["residual-gap"] == "FAIL"
+
+
+def test_weights_that_no_run_records_are_not_judged():
+    def logging(problem, blocks, s, a0, log):
+        for step, block in enumerate(blocks):
+            a0 = classical(problem, [block], s, a0)
+            log[step] = a0[block]
+        return a0
+
+    declared = Declaration(name="mine", weights=0, factorisation="lu", log=True)
+    verdicts = judge(CallableSolver(logging, declared), PROBLEM, STREAM, s=4)
+    assert [one.check for one in verdicts] == ["contract", "step-replay"]
 
 
 def test_a_defect_fails():
