@@ -106,6 +106,9 @@ FORMER_OPTIONS = {
 COLLECTED_AT = 200_000
 """Objects made after which Python looks for garbage in them, in place of 700: more than loading makes."""
 
+USAGE = 2
+"""Exit code of an error of usage or input."""
+
 PATIENCE = 1.0
 """Seconds that the other ranks of a job leave rank 0 to say why they all end."""
 
@@ -118,12 +121,19 @@ def is_silent() -> bool:
 
 
 def _refuse(code: int, show: Callable[[], None]) -> NoReturn:
-    """End with a message, which rank 0 of a job prints for all; the others leave it the time to."""
+    """End with a message, which rank 0 of a job prints for all; the others leave it the time to.
+
+    Where rank 0 goes on, it has got other options or files, and this rank says what is wrong with its own.
+    """
     if is_silent():
+        from sstep_verify.ranks.environment import promised_rank, rank_0_goes_on
+
         # A launcher kills all ranks once one has ended with an error.
         time.sleep(PATIENCE)
-    else:
-        show()
+        if code != USAGE or not rank_0_goes_on():
+            sys.exit(code)
+        click.echo(f"rank {promised_rank()} ends, while rank 0 goes on:", err=True)
+    show()
     sys.exit(code)
 
 
@@ -280,7 +290,7 @@ def main() -> None:
     except KeyboardInterrupt as interrupt:  # Before click has begun, or after it has ended.
         _interrupted(interrupt)
     except click.ClickException as refusal:
-        _refuse(2, _successor(refusal).show)
+        _refuse(USAGE, _successor(refusal).show)
     except (UnreadError, BrokenPipeError):
         # Whoever read the output has enough of it.
         _drop_output()
@@ -294,7 +304,7 @@ def _end(error: Exception) -> NoReturn:
     line, code = told(error)
     if isinstance(error, OSError) and error.filename == OUTPUT:
         _drop_output()
-    if line and code == 2:
+    if line and code == USAGE:
         _refuse(code, lambda: click.echo(line, err=True))
     if not line:
         traceback.print_exception(error)

@@ -137,6 +137,16 @@ def is_silent_rank() -> bool:
         return False
 
 
+def rank_0_goes_on() -> bool:
+    """Whether rank 0 of this job has not ended; False where that cannot be known, as on another machine."""
+    from sstep_verify.ranks.monitor_programs import ranks_of_job
+
+    try:
+        return bool(ranks_of_job(os.getpid(), rank_variable()).get(0, {}).get(False))
+    except OSError:  # Without /proc.
+        return False
+
+
 def in_slurm_step() -> bool:
     """Whether ``srun`` itself, and no ``mpiexec``, started this process."""
     found = _place()

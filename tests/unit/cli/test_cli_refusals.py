@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from click.testing import CliRunner
 
 from sstep_verify.cli import main, work
 from sstep_verify.cli.commands import oracle, run
 from sstep_verify.errors import InputError
+from sstep_verify.ranks import environment
 from sstep_verify.ranks.environment import PLACES
 
 
@@ -31,6 +36,7 @@ def test_a_campaign_is_not_run_once_by_every_rank(monkeypatch, tmp_path):
 )
 def test_of_the_ranks_of_a_job_one_says_why_all_refuse(monkeypatch, capsys, words):
     monkeypatch.setattr(main, "PATIENCE", 0.0)
+    monkeypatch.setattr(environment, "rank_0_goes_on", lambda: False)
     monkeypatch.setattr("sys.argv", ["sstep-verify", *words])
     monkeypatch.setenv("PMI_SIZE", "2")
     said = []
@@ -44,6 +50,31 @@ def test_of_the_ranks_of_a_job_one_says_why_all_refuse(monkeypatch, capsys, word
         said.append(captured.err)
     assert said[0]
     assert said[1] == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="needs /proc")
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_rank_that_refuses_by_itself_says_why(goes_on, monkeypatch):
+    """Such as one that got other options, while rank 0 waits for it."""
+    for variable in (name for pair in PLACES for name in pair):
+        monkeypatch.delenv(variable, raising=False)
+    python, job = [sys.executable, "-c"], os.environ | {"PMI_SIZE": "2"}
+    waits = "import time; print(flush=True); time.sleep(60)"
+    leader = subprocess.Popen([*python, waits], env=job | {"PMI_RANK": "0"}, stdout=subprocess.PIPE)
+    with leader:
+        assert leader.stdout is not None
+        leader.stdout.readline()
+        if not goes_on:
+            leader.kill()
+            leader.wait()
+        command = [sys.executable, "-m", "sstep_verify", "solve", "--nosuch"]
+        ended = subprocess.run(
+            command, env=job | {"PMI_RANK": "1"}, capture_output=True, text=True, check=False
+        )
+        leader.kill()
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ("--nosuch" in ended.stderr) == goes_on
+    assert ("rank 1" in ended.stderr) == goes_on
 
 
 def test_the_oracle_refuses_a_folder_that_is_not_there_before_it_loads_anything(tmp_path):
