@@ -362,6 +362,8 @@ def told(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         paths = [shortened(str(name)) for name in (error.filename, error.filename2) if name is not None]
         reason = ": ".join([*paths, error.strerror or text])
+        if not paths and isinstance(error, FileNotFoundError) and not os.path.exists(os.curdir):
+            return "error: the working folder is no longer there; change to another folder", USAGE
         if blames_machine(error):
             return f"error: {reason}; {way_out_of(error)}", 4
         return f"error: {reason}; check the path and its permissions", 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -134,6 +135,17 @@ def interrupted_at(module, way, tmp_path, before="signal.default_int_handler"):
 def test_an_interrupt_while_modules_are_imported_is_one_line(module, way, tmp_path):
     found = interrupted_at(module, way, tmp_path)
     assert (found.returncode, found.stdout, found.stderr.strip()) == (130, "", "interrupted")
+
+
+def test_a_working_folder_that_is_gone_is_named(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(FileNotFoundError) as caught:
+        os.getcwd()
+    code, text = ended(monkeypatch, capsys, caught.value)
+    assert (code, "working folder" in text) == (2, True)
 
 
 def test_little_is_loaded_before_an_interrupt_is_answered():
