@@ -102,6 +102,11 @@ MEANINGS: dict[str, str] = {
     "diagonal of the block system": "the diagonal of the block system",
     "lambda in the block system": "lambda in the block system",
     "lambda in the right-hand side": "lambda in the right-hand side",
+    "kernel entries left out": "no step uses a kernel entry",
+    "kernel entries left out of the block system": "the block system holds m only, and no kernel entry",
+    "kernel entries left out of the right-hand side": (
+        "the right-hand side lacks all products of kernel entries with alpha"
+    ),
     "m in the right-hand side": "m in the right-hand side",
     EVERY_ENTRY: "m is added to every entry of a block system",
     ON_DIAGONAL: "m on the diagonal of the block system is replaced by 1 or 0",

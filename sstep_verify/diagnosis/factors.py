@@ -89,14 +89,24 @@ PARTS: dict[int, Part] = {
 }
 """Parts by number."""
 
-LAMBDAS = (PENALTY, SYSTEM_LAMBDA, SIDE_LAMBDA)
-"""Numbers of what kernel entries are divided by."""
+NO_ENTRIES = {
+    PENALTY: "kernel entries left out",
+    SYSTEM_LAMBDA: "kernel entries left out of the block system",
+    SIDE_LAMBDA: "kernel entries left out of the right-hand side",
+}
+"""By numbers of what kernel entries are divided by: names where no entry is left, so lambda is not used."""
+
+NARROW = 1e-3
+"""Width of the widest interval of a factor on kernel entries that says that none is left."""
 
 ENOUGH = 3
 """Wrong steps that an explanation needs: with fewer, many quantities have a factor that explains them."""
 
-WHOLE = (M_ON_DIAGONAL, PARTS[M_EVERYWHERE].name)
+WHOLE = (M_ON_DIAGONAL, PARTS[M_EVERYWHERE].name, *NO_ENTRIES.values())
 """Names that say by themselves what is wrong."""
+
+ABSENT = (-1.0, -1.0)
+"""The interval of delta of what is multiplied by 0."""
 
 MOST = 3
 """Quantities that may each explain them; where more do, the steps tell too little."""
@@ -134,9 +144,9 @@ class Factor(NamedTuple):
         return 1.0 + self.low, 1.0 + self.high
 
     @property
-    def size(self) -> float:
-        """The factor, ``1 + delta`` in the middle of the interval."""
-        return 1.0 + (self.low + self.high) / 2
+    def size(self) -> float | None:
+        """The factor, ``1 + delta`` in the middle of the interval; None where the name says it."""
+        return None if self.name in NO_ENTRIES.values() else 1.0 + (self.low + self.high) / 2
 
     def holds(self, mutation: Mutation) -> bool:
         """Whether a mutation changes nothing but this quantity."""
@@ -205,14 +215,19 @@ def off_by_a_factor(
     (omega = 0), a factor on a K-SVM's kernel rows makes the very steps of one on the 1 of its gradient.
 
     `is_known` says whether the factor between two numbers is one that nobody has to fit, such as 1/lambda.
-    Those come first, also where a fitted factor covers them.
+    Those come first, also where a fitted factor covers them, as does a 0 on kernel entries.
     """
+
+    def is_certain(factor: Factor) -> bool:
+        return factor.size is None or is_known(*factor.ends)
+
     factors = []
     for number in range(ROW + 1):
         if not (interval := _interval(number, low, high, fits, of_svm=of_svm)):
             continue
         if number < BOTH:
-            factors.append(Factor(NAMES[number], NAMES[number], *interval))
+            name = _name(number, NAMES[number], interval)
+            factors.append(Factor(name, name, *interval))
         elif number == ROW:
             words = (ROWS if shifted else ROWS_OR_ONE) if of_svm else OF_DIAGONAL
             factors.append(Factor(*words, *interval))
@@ -223,20 +238,27 @@ def off_by_a_factor(
     for number, part in PARTS.items():
         if not (interval := _interval(number, low, high, fits, of_svm=of_svm)):
             continue
-        known, found = part.certain, Factor(part.name, part.name, *interval)
+        name = _name(number, part.name, interval)
+        known, found = part.certain, Factor(name, name, *interval)
         if not (
             not interval[0] <= 0.0 <= interval[1] if known is None else interval[0] <= known <= interval[1]
         ):
             continue
         if not {*part.covered} & {factor.name for factor in factors}:
             factors.append(found)
-        elif known is None and is_known(*found.ends):
+        elif known is None and is_certain(found):
             covered.append(found)
     # With one product a step, entries over another lambda and a stale product off by a factor are the same.
-    factors.sort(key=lambda factor: factor.name != PARTS[SIDE_LAMBDA].name)
+    first = PARTS[SIDE_LAMBDA].name, NO_ENTRIES[SIDE_LAMBDA]
+    factors.sort(key=lambda factor: factor.name not in first)
     if len(factors) > MOST:
         return []
-    return sorted([*covered, *factors], key=lambda factor: not is_known(*factor.ends))
+    return sorted([*covered, *factors], key=lambda factor: not is_certain(factor))
+
+
+def _name(number: int, name: str, interval: tuple[float, float]) -> str:
+    """The name of a factor; that of kernel entries that are left out, which no factor on lambda does."""
+    return NO_ENTRIES[number] if interval == ABSENT and number in NO_ENTRIES else name
 
 
 def _interval(
@@ -248,6 +270,8 @@ def _interval(
         return None
     if of_svm and number == CURVATURE and not highest < 1.0:
         return None  # No curvature is so large that a step is not made at all.
+    if number in NO_ENTRIES and lowest <= -1.0 <= highest:
+        return ABSENT if highest - lowest <= NARROW else None
     interval = _delta(number, lowest, highest, of_svm=of_svm)
     # An end at 0 is none: there all values stay as they are.
     return None if number == UPPER_END and not interval[0] > -1.0 else interval
@@ -261,7 +285,7 @@ def _delta(number: int, low: float, high: float, *, of_svm: bool) -> tuple[float
     ================================================  ======  ================
     ROW, SHIFT_IN_CURVATURE, ENTRY_IN_CURVATURE       K-SVM   t
     CURVATURE                                         K-SVM   t / (1 - t)
-    one of LAMBDAS, where t > -1                      both    -t / (1 + t)
+    one of NO_ENTRIES, where t is not -1              K-RR    -t / (1 + t)
     any other                                         K-SVM   -t
     any other                                         K-RR    t
     ================================================  ======  ================
@@ -271,6 +295,6 @@ def _delta(number: int, low: float, high: float, *, of_svm: bool) -> tuple[float
         return low, high
     if of_svm and number == CURVATURE:  # a step over 1 + delta: t = delta / (1 + delta)
         return low / (1.0 - low), high / (1.0 - high)
-    if number in LAMBDAS and low > -1.0:  # kernel entries over 1 + delta
+    if number in NO_ENTRIES:  # kernel entries times 1 + t, over 1 + delta
         return -high / (1.0 + high), -low / (1.0 + low)
     return (-high, -low) if of_svm else (low, high)

@@ -21,7 +21,7 @@ from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import exponents, other_problems
 from sstep_verify.diagnosis import kernel_rows as panel
 from sstep_verify.diagnosis.candidates import OWN_OMEGA, PARTIAL, SELDOM, SOLVED_ONCE
-from sstep_verify.diagnosis.factors import M_ON_DIAGONAL, PARTS, ROWS
+from sstep_verify.diagnosis.factors import M_ON_DIAGONAL, NO_ENTRIES, PARTS, ROWS
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.recurrence.mutants import CATALOGUE
 from sstep_verify.recurrence.mutation import TERMS, left_out
@@ -133,6 +133,7 @@ def test_no_sentence_names_what_does_not_exist():
         OWN_OMEGA.name,
         ROWS[0],
         *(part.name for part in PARTS.values()),
+        *NO_ENTRIES.values(),
         *FORMULAS,
         *PLACES,
         SIDES,

@@ -67,12 +67,16 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     # Quantities whose absence reproduces at least `SHARE` of the wrong steps, the best first.
     least, order = SHARE * found.over, np.argsort(-found.reproduced.sum(axis=0), kind="stable")
     places = [place for place in order if (found.reproduced[:, place] >= least).all()]
-    names, of = [NAMES[place] for place in places], int(found.over.sum())
-    counts = [int(found.reproduced[:, place].sum()) for place in places]
-    parts = [None if count == of else (count, of) for count in counts]
-    svm, intervals = case.problem.is_svm, (found.low, found.high, found.fits)
+    of, svm = int(found.over.sum()), case.problem.is_svm
+    intervals = found.low, found.high, found.fits
     shifted, known = not svm or case.problem.dual.shift > 0.0, partial(is_known, case.problem)
     factors = off_by_a_factor(*intervals, of_svm=svm, shifted=shifted, is_known=known)
+    # A factor that was not fitted explains all wrong steps; what explains fewer is less than that.
+    if any(one.size is None or known(*one.ends) for one in factors):
+        places = [place for place in places if found.reproduced[:, place].sum() == of]
+    names = [NAMES[place] for place in places]
+    counts = [int(found.reproduced[:, place].sum()) for place in places]
+    parts = [None if count == of else (count, of) for count in counts]
     ends = wrong_windows(judged) if case.diagnose else []
     ending = causes_of(case, width, ends, between=between) if ends else []
     # A cause is not named again as a factor on the same quantity, such as one of 0.

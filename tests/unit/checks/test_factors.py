@@ -12,7 +12,16 @@ from sstep_verify import quantities as name
 from sstep_verify.checks.steps.explain import Explained, explained
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.step_statistics import CURVATURE, KERNEL, NAMES, PENALTY, SAME, STALE
-from sstep_verify.diagnosis.factors import BOTH, ENOUGH, MOST, ROW, explain, explain_end, off_by_a_factor
+from sstep_verify.diagnosis.factors import (
+    BOTH,
+    ENOUGH,
+    MOST,
+    NO_ENTRIES,
+    ROW,
+    explain,
+    explain_end,
+    off_by_a_factor,
+)
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.scenarios.draws import draw_balanced_scenario
@@ -122,6 +131,30 @@ def test_of_a_divided_quantity_the_factor_is_its_own():
     why = explanation(*[(-0.2, 1.0, 0.0)] * 3, quantity=PENALTY)
     (found,) = factors_of(why, of_svm=False)
     assert found.high == pytest.approx(0.25, rel=1e-9)
+
+
+@pytest.mark.parametrize("entries", [-3.0, -2.0, -1.0, -0.5])
+def test_entries_of_the_other_sign_are_over_the_inverse_of_their_factor(entries):
+    why = explanation(*[(entries - 1.0, 1.0, 1e-9)] * 3, quantity=PENALTY)
+    (found,) = factors_of(why, of_svm=False)
+    assert found.name == NAMES[PENALTY]
+    assert found.ends[0] < 1.0 / entries < found.ends[1]
+    assert found.size == pytest.approx(1.0 / entries, rel=1e-8)
+
+
+@pytest.mark.parametrize("number", NO_ENTRIES)
+def test_entries_times_0_are_left_out_and_no_factor_on_lambda(number):
+    why = Explained.nothing()
+    why.low[:] = np.inf
+    why.low[number] = -np.inf
+    for _ in range(ENOUGH):
+        explain(why, number, -1.0, 1.0, 1e-9)
+    (found,) = factors_of(why, of_svm=False)
+    assert (found.cause, found.size) == (NO_ENTRIES[number], None)
+
+
+def test_entries_that_may_have_either_sign_have_no_factor():
+    assert factors_of(explanation(*[(-1.0, 1.0, 0.1)] * 3, quantity=PENALTY), of_svm=False) == []
 
 
 def test_steps_that_are_not_made_have_no_wrong_curvature():
