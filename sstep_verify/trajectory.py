@@ -215,8 +215,8 @@ class Trajectory:
     stopped : {"iterations", "observer", "tolerance", "stagnation", "precision", "given", "raised"}
         Why the run ended. ``iterations``: all were made. ``observer``: the observer ended it.
         ``tolerance``: it was reached. ``stagnation``: the precision attains no more. ``precision``: it
-        cannot show so small a tolerance. ``given``: nothing was run. ``raised``: the solver raised an
-        error.
+        cannot show so small a tolerance. A rule may end a run at the end of any window, with or without
+        `claims`. ``given``: nothing was run. ``raised``: the solver raised an error.
     panels : mapping of int to Panel
         Kernel rows used, by the iteration at which their window begins; requested by
         ``RunRequest.expose_panels``.

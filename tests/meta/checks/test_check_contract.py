@@ -32,7 +32,7 @@ from sstep_verify.problems import (
 from sstep_verify.protocol import Declaration, ExternalSolver, RunRequest
 from sstep_verify.runs import make_run
 from sstep_verify.solver import ProductionSolver
-from sstep_verify.trajectory import Claim, Panel
+from sstep_verify.trajectory import OWN_RULE, Claim, Panel
 from sstep_verify.verdict import NoteKind, Status
 
 S = 4
@@ -112,7 +112,9 @@ PLANTED = {
     "an observer that never spoke": (
         lambda run: replace(cut(run, 3), stopped="observer"), "stop reason",
     ),
-    "a rule without a claim": (lambda run: replace(cut(run, 3), stopped="tolerance"), "stop reason"),
+    "a rule that ends within a window": (
+        lambda run: replace(cut(run, 3), iterations=np.array([0, 3, 5]), stopped="tolerance"), "recorded iterations",
+    ),
     "a panel of another shape": (
         lambda run: replace(run, panels={0: Panel(np.arange(4), np.ones((4, 3)))}), "panels",
     ),
@@ -165,11 +167,11 @@ def test_an_observer_may_end_a_run_where_it_said():
         assert contract.STOP in {one.item for one in verdict.violations}
 
 
-def test_a_run_may_end_by_its_own_rule_if_it_says_what_it_reached():
-    def change(run):
-        return replace(cut(run, 3), stopped="tolerance", claims={"gap": Claim(0.1)})
-
-    assert verdict_of(change).status is Status.PASS
+@pytest.mark.parametrize("rule", OWN_RULE)
+@pytest.mark.parametrize("claims", [{}, {"gap": Claim(0.1)}], ids=["no claim", "a gap"])
+def test_a_run_may_end_by_its_own_rule_if_it_says_which(rule, claims):
+    """S-2.7 wants the rule, and no value that the run reached."""
+    assert verdict_of(lambda run: replace(cut(run, 3), stopped=rule, claims=claims)).status is Status.PASS
 
 
 def test_a_solver_that_writes_into_its_inputs_fails():
