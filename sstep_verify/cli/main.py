@@ -362,7 +362,7 @@ def told(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         paths = [shortened(str(name)) for name in (error.filename, error.filename2) if name is not None]
         reason = ": ".join([*paths, error.strerror or text])
-        if not paths and isinstance(error, FileNotFoundError) and not os.path.exists(os.curdir):
+        if not paths and isinstance(error, FileNotFoundError) and not _is_in_a_folder():
             return "error: the working folder is no longer there; change to another folder", USAGE
         if blames_machine(error):
             return f"error: {reason}; {way_out_of(error)}", 4
@@ -379,6 +379,14 @@ def told(error: Exception) -> tuple[str, int]:
         way_out = f"correct the environment variable or settings file that it reads{known}"
         return f"error: {reason}; {way_out}, or install it again", 2
     return "", 4
+
+
+def _is_in_a_folder() -> bool:
+    """Whether the working folder is still there; it can be looked at even if it is not."""
+    try:
+        return bool(os.getcwd())
+    except OSError:
+        return False
 
 
 def _not_loaded(error: Exception) -> str:
