@@ -22,11 +22,12 @@ from sstep_verify.campaign.cases import (
     load_data,
     read_table,
 )
+from sstep_verify.campaign.memory import certificate_need
 from sstep_verify.campaign.model import REFUSED, Assembled, Definition, Kind, Plan, Prepared, State, Unit
 from sstep_verify.errors import InputError, OracleDisagreementError
 from sstep_verify.oracle.balls.decimals import lower_decimal, upper_decimal
 from sstep_verify.oracle.certificate.certify import propose, prove
-from sstep_verify.oracle.certificate.memory import GIB, certificate_bytes, gibibytes
+from sstep_verify.oracle.certificate.memory import GIB
 from sstep_verify.oracle.verify import record as words
 from sstep_verify.oracle.verify.record import CertificateError, SvmCertificate
 from sstep_verify.problems import Kernel, Problem, loss_from
@@ -202,9 +203,8 @@ class CertifiedKind(Kind):
         for unit in (unit.work for unit in units):
             if (unit.data, unit.task) not in found:
                 found[unit.data, unit.task] = unit.load(plan.directory)
-            samples = found[unit.data, unit.task].data.shape[0]
-            size = certificate_bytes(samples, svm=unit.task != "krr")
-            line = f"{unit.case}: matrices of m = {samples} samples take about {gibibytes(size)} GiB"
+            data = found[unit.data, unit.task].data
+            size, line = certificate_need(unit.case, data, svm=unit.task != "krr")
             if size > unit.family.memory * GIB:
                 raise InputError(
                     f"{line}, but its [[optimum]] table allows {unit.family.memory:g} a process; raise it "

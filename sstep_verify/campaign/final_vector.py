@@ -9,6 +9,7 @@ import numpy as np
 
 from sstep_verify.adapters.stored import StoredVector, read_vector
 from sstep_verify.campaign.cases import load_data
+from sstep_verify.campaign.memory import require_room
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.kind import refuse_unusable
@@ -29,6 +30,7 @@ def final_vector(
     directory: str | None = None,
     tolerance: float = Family.tolerance,
     bias: float = 0.0,
+    memory: float = Family.memory,
     command: str = "",
 ) -> Definition:
     """The campaign of one vector: whether it is the optimum of a problem on a data set or LIBSVM file.
@@ -37,13 +39,14 @@ def final_vector(
     itself; entries are ``y_i a_i`` where it is `signed` (K-SVM). Up to a `tolerance` it is the optimum: a
     relative duality gap (K-SVM), or an error ``||a - a*|| / ||a*||`` (K-RR); what leaves the box of a K-SVM
     may do so by that times C. `bias` is the value of a constant feature that is appended to the data, 0 for
-    none; `command` the one that was given, for replay commands. InputError if file, data or a value cannot
-    be used, or do not fit each other.
+    none; a process may take so many GiB of `memory`; `command` is the one given, for replay commands.
+    InputError if file, data or a value cannot be used, or do not fit each other.
     """
     require_usable(bias, kernel)
     loaded = load_data(data, directory, "regression" if loss.task == "krr" else "classification")
     values = with_constant_feature(loaded.data, bias)
     problem = Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel()
+    require_room(problem.label, values, memory, "--memory")
     ends = (problem.hinge.C,) if problem.is_svm else ()
     alpha, rounding = read_vector(path, problem.samples, ends)
     if signed:
@@ -66,6 +69,7 @@ def final_vector(
         iterations=1,
         tolerance=tolerance,
         bias=bias,
+        memory=memory,
         solver=stem,
         checks=("optimum", "box") if problem.is_svm else ("optimum",),
         given=StoredVector(name, alpha, rounding),

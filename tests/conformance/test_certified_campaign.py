@@ -152,10 +152,10 @@ def test_memory_is_said_before_and_refused_by_its_figure(plan, tmp_path):
     run_campaign(replace(plan, only="krr", say=said.append))
     assert not [line for line in said if "memory" in line], "it takes less than a tenth of what it may"
     path = tmp_path / "tiny.toml"
-    path.write_text(path.read_text().replace("digits = 20", "digits = 20\nmemory = 1e-5"))
+    path.write_text(path.read_text().replace("digits = 20", "digits = 20\nmemory = 2e-5"))
     run_campaign(replace(plan, definition=read_definition(str(path)), only="krr", say=said.append))
     (line,) = [line for line in said if line.startswith("memory: ")]
-    assert "krr/lambda=0.5: matrices of m = 9 samples take about 7e-06 GiB a process" in line
-    path.write_text(path.read_text().replace("memory = 1e-5", "memory = 1e-6"))
-    with pytest.raises(InputError, match=r"take about 1.4e-05 GiB, but its .* allows 1e-06 a process"):
+    assert "krr/lambda=0.5: m = 9 samples and n = 2 features take about 1.4e-05 GiB a process" in line
+    path.write_text(path.read_text().replace("memory = 2e-5", "memory = 1e-6"))
+    with pytest.raises(InputError, match=r"GiB, but its .* allows 1e-06 a process"):
         run_campaign(Plan(read_definition(str(path))))

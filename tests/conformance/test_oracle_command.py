@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -185,10 +186,22 @@ def test_a_bias_is_part_of_what_is_certified(toy):
 
 def test_memory_is_said_and_refused_by_its_figure(toy):
     made = _run(toy, "--task", "krr", "--no-cache", "--memory", "1e-4")
-    assert "memory: matrices of m = 12 samples take about 1.2e-05 GiB" in made.stderr
+    assert re.search(r"memory: .*m = 12 samples and n = 3 features take about 2.6e-05 GiB", made.stderr)
     assert "memory" not in _run(toy, "--task", "krr", "--no-cache").stderr, "no tenth of what it may take"
     refused = _run(toy, "--task", "krr", "--no-cache", "--memory", "1e-6")
-    assert "take about 1.2e-05 GiB, but --memory allows 1e-06" in str(refused.exception)
+    assert "GiB, but --memory allows 1e-06" in str(refused.exception)
+
+
+def test_features_are_part_of_the_memory_that_is_refused(toy):
+    out, vector = toy.with_name("certificate.json"), toy.with_name("vector.txt")
+    _run(toy, "--task", "krr", "--digits", "5", "--out", out)
+    toy.write_text("1 20000000:1\n-1 1:2\n")
+    vector.write_text("0\n0\n")
+    for words in (("--no-cache",), (), ("--final", vector)):
+        refused = str(_run(toy, "--task", "krr", *words).exception)
+        assert "m = 2 samples and n = 20000000 features, of which 2 occur, take about 15 GiB" in refused
+        assert "--memory allows 4" in refused
+    assert "take about 15 GiB" in str(_run("--verify", out, toy).exception)
 
 
 def test_json_is_the_certificate_or_the_proof(toy):

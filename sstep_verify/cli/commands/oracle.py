@@ -33,7 +33,7 @@ OF_A_VECTOR = ("tolerance", "scale", "signed")
 OF_A_CERTIFICATE = ("digits", "force", "no_cache", "as_json")
 """Options that go with ``--final`` alone, and those that do not."""
 
-OF_VERIFY = ("data", "directory", "as_json")
+OF_VERIFY = ("data", "directory", "as_json", "memory")
 """Options, and DATA, that go with ``--verify``, which does nothing else."""
 
 
@@ -50,7 +50,7 @@ OF_VERIFY = ("data", "directory", "as_json")
 )
 @click.option(
     "--memory", type=click.FloatRange(min=0, min_open=True), default=4.0, show_default=True, metavar="GIB",
-    help="Most memory that the matrices may take; more is rejected.",
+    help="Most memory that matrices and data may take; more is rejected.",
 )  # fmt: skip
 @click.option(
     "--tolerance", type=click.FloatRange(min=0, min_open=True),
@@ -95,7 +95,7 @@ def command(data, file, final, **given):
     chosen = {"file": file, "final": final}
     _refuse_others(next((name for name, value in chosen.items() if value is not None), ""))
     if file is not None:
-        _verify(file, data, given["directory"], given["as_json"])
+        _verify(file, data, given)
         return
     if data is None or given["task"] is None:
         raise InputError(
@@ -138,19 +138,23 @@ def _judge(final, data, given) -> None:
     stated = {} if given["tolerance"] is None else {"tolerance": given["tolerance"]}
     definition = final_vector(
         final, data, kernel, loss, scale=given["scale"] or "", signed=given["signed"],
-        directory=given["directory"], bias=given["bias"], command=command_again(), **stated,
+        directory=given["directory"], bias=given["bias"], memory=given["memory"],
+        command=command_again(), **stated,
     )  # fmt: skip
     run_and_report(definition, {name: given[name] for name in ("directory", "out")}, keeps=False)
 
 
 def _certified(data, given):
     """The certificate, kept or made again, with its provenance, and the problem it speaks of."""
+    from sstep_verify.campaign.memory import require_room
     from sstep_verify.oracle.certificate.cache import keep, proved
     from sstep_verify.oracle.certificate.certify import certify
     from sstep_verify.oracle.certificate.file import require_writable
     from sstep_verify.provenance import collect
 
     problem, loaded = problem_of(data, given)
+    # A certificate in the cache is proved over the same values.
+    require_room(problem.label, problem.data, given["memory"], "--memory")
     require_writable(problem)
     certificate, note = (None, "") if given["no_cache"] else proved(problem, given["digits"])
     if note:
@@ -167,15 +171,13 @@ def _certified(data, given):
 
 
 def _say_memory(problem, allowed) -> None:
-    from sstep_verify.oracle.certificate.memory import GIB, certificate_bytes, gibibytes
+    from sstep_verify.campaign.memory import certificate_need
+    from sstep_verify.oracle.certificate.memory import GIB
 
-    needed = certificate_bytes(problem.samples, svm=problem.is_svm)
-    line = f"matrices of m = {problem.samples} samples take about {gibibytes(needed)} GiB"
+    needed, line = certificate_need(problem.label, problem.data, svm=problem.is_svm)
     if needed > allowed * GIB:
-        raise InputError(
-            f"{problem.label}: {line}, but --memory allows {allowed:g}; raise it where there is as much, "
-            "or take fewer samples"
-        )
+        way_out = "take fewer samples, or raise it where there is as much"
+        raise InputError(f"{line}, but --memory allows {allowed:g}; {way_out}")
     if 10 * needed > allowed * GIB:
         click.echo(f"memory: {line}", err=True)
 
@@ -214,7 +216,8 @@ def _short(interval) -> str:
     return f"{middle}{rounded} with radius {shortened(interval.radius)}"
 
 
-def _verify(file, data, directory, as_json) -> None:
+def _verify(file, data, given) -> None:
+    from sstep_verify.campaign.memory import require_room
     from sstep_verify.oracle.certificate.file import read_certificate
     from sstep_verify.oracle.verify.certificate import verify_certificate
     from sstep_verify.oracle.verify.record import CertificateError
@@ -228,14 +231,15 @@ def _verify(file, data, directory, as_json) -> None:
                 f"{file}: speaks of a file {subject.data!r}; say where it lies: "
                 f"{shlex.join(['sstep-verify', 'oracle', subject.data, '--verify', file])}"
             )
-        loaded = loaded_for(data or subject.data, subject.task, directory)
+        loaded = loaded_for(data or subject.data, subject.task, given["directory"])
+        require_room(file, loaded.data, given["memory"], "--memory")
         problem = verify_certificate(certificate, loaded.data, loaded.targets)
     except CertificateError as error:
-        if as_json:
+        if given["as_json"]:
             click.echo(json.dumps({"proved": False, "field": error.field_name, "reason": str(error)}))
         click.echo(f"{file}: {error}", err=True)
         sys.exit(1)
-    if as_json:
+    if given["as_json"]:
         click.echo(json.dumps({"proved": True, "digits": certificate.digits, "subject": asdict(subject)}))
         return
     _show(problem, certificate)
