@@ -186,13 +186,31 @@ def _faulty(counts: Mapping[int, Count], results: Results) -> list[Row]:
     said = {s: f"{one.faulty} of {counted(one.planned, noun)}" for s, one in wrong.items()}
     clean = {s: one for s, one in counts.items() if wrong and not one.faulty and not one.correct}
     free = {s: counted(one.planned, noun) for s, one in clean.items()}
-    found = [one for one in failures(results) if one.causes]
-    causes = tuple(dict.fromkeys(cause for one in found for cause in one.causes))
-    labels = {one.label for one in found}
-    label = labels.pop() if len(labels) == 1 else "Known defects"
-    more = (f"and {len(causes) - MOST_CAUSES} more",) if causes[MOST_CAUSES:] else ()
-    rows = [Row("Faulty at", s_on(said)), Row("No failure at", s_on(free))]
-    return [*rows, Row(label, causes[:MOST_CAUSES] + more)]
+    return [Row("Faulty at", s_on(said)), Row("No failure at", s_on(free)), *_causes(results, noun)]
+
+
+def _causes(results: Results, noun: str) -> list[Row]:
+    """The known defects under the name that their cards give them, and where none reproduces a failure.
+
+    Each says on how many cases it is named, unless it is on all that fail.
+    """
+    found = failures(results)
+    failed = sum(len(one.cases) for one in found)
+    named: dict[str, Counter[str]] = {}
+    for one in found:
+        for cause in one.causes:
+            named.setdefault(one.label, Counter())[cause] += len(one.cases)
+    rows = []
+    for label, causes in named.items():
+        parts = [
+            cause + f", on {counted(on, noun)}" * (on < failed)
+            for cause, on in [*causes.items()][:MOST_CAUSES]
+        ]
+        more = (f"and {len(causes) - MOST_CAUSES} more",) * (len(causes) > MOST_CAUSES)
+        rows.append(Row(label, (*parts, *more)))
+    unknown = sum(len(one.cases) for one in found if one.tried and not one.causes and not one.readings)
+    without = (f"{unknown} of {counted(failed, noun)} that fail{'s' * (failed == 1)}",) * bool(unknown)
+    return [*rows, Row("No known defect that was tried reproduces the failure on", without)]
 
 
 def _left(results: Results) -> list[Row]:

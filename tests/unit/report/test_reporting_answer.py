@@ -83,6 +83,28 @@ def test_the_answer_of_a_faulty_solver_says_where_it_fails_and_where_not():
     assert "Correct at" not in found
 
 
+def test_a_known_defect_keeps_the_name_of_its_card_and_the_problems_that_it_is_named_on():
+    sure, rare = Defect(("the other loss",), None, ("S-1.3",)), Defect(("labels left out",), part=(19, 21))
+    in_part = (Hint(HintKind.PART_OF_RUN),)
+    cases = [case(name, Status.FAIL) for name in "abcd"]
+    told = [
+        verdict("a", Status.FAIL, defects=(sure,), diagnosed=True),
+        verdict("b", Status.FAIL, defects=(rare,), hints=in_part, diagnosed=True),
+        verdict("c", Status.FAIL, diagnosed=True),
+        verdict("d", Status.FAIL, check="contract"),
+    ]
+    made = judged(cases, told, {}, 1)
+    found, every = rows_of(made, Status.FAIL), failures(made)
+    for one in every:
+        for cause in one.causes:
+            assert any(
+                part.startswith(cause) and part.endswith(", on 1 problem") for part in found[one.label]
+            )
+    assert len({one.label for one in every if one.causes}) == 2
+    (without,) = (parts for name, parts in found.items() if name.startswith("No known defect"))
+    assert without == ("1 of 4 problems that fail",)
+
+
 def test_what_was_not_looked_at_follows_from_the_records():
     none = rows_of(judged([case("a")], [verdict("a")], {"a": [2]}))["Not looked at"]
     assert [part.partition(" ")[0] for part in none] == ["larger", "several", "communication", "s"]
