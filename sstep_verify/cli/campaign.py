@@ -26,6 +26,12 @@ VACUOUS = (
 )
 """What is said once of problems that are VACUOUS."""
 
+VACUOUS_VECTOR = (
+    "VACUOUS: a faulty vector would pass too, or an enclosure is too wide to decide. This shows nothing of "
+    "the vector (docs/final-vector.md)"
+)
+"""The same of a vector that was handed over."""
+
 
 def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
     """Decorate a command with what is run of a campaign, how, and where the report goes.
@@ -244,7 +250,7 @@ def finish(
                 click.echo(f"    not expected: {', '.join(unforeseen)}")
             further = further or _further(results, case, Path(named) if written else kept)
     if vacuous:
-        click.echo(VACUOUS)
+        click.echo(VACUOUS if any(case.of_runs for case in results.cases) else VACUOUS_VECTOR)
     if further:
         click.echo(further)
     _tell_errors(results)

@@ -37,6 +37,7 @@ OF_VECTORS = "A vector that was handed over is the optimum, up to the tolerance 
 OF_A_VECTOR = {
     "PASS": "the vector is what it should be, up to the tolerance named below",
     "FAIL": "the vector is not what it should be, by more than the tolerance and all rounding allow",
+    "VACUOUS": "nothing was shown of the vector: a faulty one would pass too, or its enclosure is too wide",
 }
 """The same of a vector that was handed over, where nothing was run."""
 

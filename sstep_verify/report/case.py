@@ -24,7 +24,7 @@ NOTHING_BACK = "an error ended it"
 """Why a run ended whose solver raised an error, or whose program failed."""
 
 OF_A_RUN = (
-    "solver", "solver_options", "exchange", "ranks", "index_stream", "s_not_replayed",
+    "solver", "solver_options", "level", "exchange", "ranks", "index_stream", "s_not_replayed",
 )  # fmt: skip
 """Facts of a case that say how its runs were made."""
 

@@ -89,6 +89,12 @@ SHOWN = 3
 LARGEST = "metamorphic-exact"
 """Check that measures the largest difference, and whose place is that of the first."""
 
+OF_A_VECTOR = "judged_by_final_vector_only"
+"""Key of the evidence on a vector that was handed over: no run was made."""
+
+DIGITS = "The vector has too few digits: write each value with 17 significant ones (%.17g)."
+"""What to do where most of a bound is the rounding of printed digits."""
+
 AT_MOST, AT_LEAST = "at most ", "at least "
 LIMITED: dict[str, Callable[[float], str]] = {AT_MOST: at_most, AT_LEAST: at_least}
 """How a number is written that is stated as a limit."""
@@ -462,11 +468,17 @@ def first_line(verdict: Verdict) -> str:
     if verdict.why in TERM_WHY and not nothing and any(not term.seen for term in verdict.terms):
         hidden = [term for term in verdict.terms if not term.seen]
         decisive = [term for term in hidden if term.name in required_quantities(verdict.s)] or hidden[:1]
+        if verdict.evidence.get(OF_A_VECTOR):
+            return " ".join(_vector_shows_nothing(verdict, decisive[0]))
         return f"The run could not have shown an error in: {not_tested(decisive)}."
     if see := next((one.detail for one in verdict.notes if one.kind is NoteKind.SEE), None):
         return f"Not decided: a run is faulty by itself, see {see[0]} of s = {int(see[1])}."
     if verdict.check == "message-count" and verdict.why is Why.NOT_RECORDED and verdict.place is not None:
         return f"Nothing was compared: {verdict.place.item} were not counted. {UNCOUNTED}"
+    if verdict.why is Why.TOO_WIDE and verdict.status is Status.VACUOUS:  # Of a vector: a number is known.
+        return (
+            f"Not decided: the enclosure of the {_end_item(verdict)} holds the bound, {verdict.bound:.3g}."
+        )
     if verdict.why is not None:
         return " ".join([WHY[verdict.why], *_undecided(verdict)])
     if verdict.check == "contract":
@@ -513,6 +525,31 @@ def first_line(verdict: Verdict) -> str:
         if where
         else f"Off by {most}{off}."
     )
+
+
+def _vector_shows_nothing(verdict: Verdict, term: Sensitivity) -> Iterator[str]:
+    """Why a vector would pass whatever it is, and what to do; the term is the one that was not tested."""
+    certain = term.why is Why.WITHIN_BOUND and term.largest > 0.0
+    size = f"{term.largest:.2g} of the bound"
+    if verdict.check != "optimum":
+        few = f"is certain to change only {size}" if certain else "changes nothing for certain"
+        yield f"Nothing is shown: leaving the clip out {few}."
+        return
+    if not certain:
+        yield "Nothing is shown: the zero vector may be the optimum itself, so it would pass too."
+        return
+    yield (
+        "Nothing is shown: the bound is too wide to reject even the zero vector for certain "
+        f"(its {_end_item(verdict)} is {size})."
+    )
+    rounded = any(note.kind is NoteKind.ROUNDED for note in verdict.notes)
+    yield DIGITS if rounded else "State a smaller --tolerance."
+
+
+def _end_item(verdict: Verdict) -> str:
+    """What is measured of a final vector: its gap, or its distance from the optimum."""
+    gap = verdict.place is None or verdict.place.item == "gap"
+    return "gap" if gap else "distance from the optimum"
 
 
 def count_line(verdict: Verdict, at: Place) -> str:

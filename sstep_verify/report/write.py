@@ -55,7 +55,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 OUTCOMES = {
     0: ("PASS", "No FAIL, nothing inconclusive, enough executed"),
     1: ("FAIL", "At least one FAIL"),
-    3: ("INCONCLUSIVE", "Something is inconclusive, or too little was executed"),
+    3: ("INCONCLUSIVE", "Something is inconclusive or vacuous, or too little was executed"),
 }
 NOT_MET = ("FAIL", "No FAIL, but a failure that was expected is not met")
 """The outcome of a campaign whose list of expected failures is all that is wrong."""
@@ -244,6 +244,7 @@ def _page(
         cards=MOST_CARDS,
         most_folded=MOST_FOLDED,
         most_listed=MOST_LISTED,
+        parameters=_parameters(results, overview["counts"]),
         inline=budget.figures,
         most_linked=MOST_LINKED,
         of_runs=any(case.of_runs for case in results.cases),
@@ -275,6 +276,14 @@ def _page(
         certified=certified_table(results),
         **{name: parts.get(name) for name in ("losses", *STUDIED)},
     )
+
+
+def _parameters(results: Results, executed: Iterable[str]) -> dict[str, Any]:
+    """The parameters of the campaign; of a vector the minimums of those checks that apply to it."""
+    known: dict[str, Any] = dict(results.campaign.parameters)
+    if (least := known.get("minimum_executed")) and not any(case.of_runs for case in results.cases):
+        known["minimum_executed"] = {check: least[check] for check in executed if check in least}
+    return known
 
 
 def _static(name: str) -> str:

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 from command import command
 
+from sstep_verify.cli.campaign import VACUOUS_VECTOR
 from sstep_verify.cli.main import main
 from sstep_verify.oracle.certificate.optimum import ridge_optimum, svm_optimum
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data.datasets import load
+from sstep_verify.report import words
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "adapters" / "kernel_ridge" / "fit.py"
 RIDGE = ["small_regression", "--task", "krr", "--lambda", "0.1"]
@@ -121,7 +123,20 @@ def test_a_stated_tolerance_is_what_is_held_against(run):
     assert run(near, *SVM, "--tolerance", "0.001")[0] == 0
     code, told, _ = run(near, *SVM, "--tolerance", "1e6")
     assert code == 3
-    assert "no step made" in told
+    assert "--tolerance" in told
+    assert words.DIGITS not in told
+
+
+def test_a_vector_of_one_digit_is_told_to_have_more(run):
+    code, told, found = run(svm(), *SVM, form="%.0e")
+    assert code == 3
+    (one,) = (one for one in found["verdicts"] if one["check"] == "optimum")
+    assert "digits_rounded" in {note["kind"] for note in one["notes"]}
+    assert words.DIGITS in told
+    assert VACUOUS_VECTOR in told
+    page = Path("sstep-verify-out/alpha-final/index.html").read_text("utf-8")
+    assert "<dt>box</dt>" in page
+    assert not re.search("<dt>(contract|window-replay|level)</dt>", page)
 
 
 def test_the_commands_of_a_wrong_vector_work(run):

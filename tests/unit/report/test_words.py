@@ -16,6 +16,7 @@ import pytest
 from sstep_verify import checks
 from sstep_verify.checks.contract import ITEMS as CONTRACT_ITEMS
 from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.shared.final_vector import ALONE
 from sstep_verify.report import words
 from sstep_verify.verdict import (
     BY_INCREMENT,
@@ -55,6 +56,17 @@ def verdict(check, status, measured=0.5, bound=1.0, *, units="absolute", execute
     ratio = measured / bound if bound else math.inf
     numbers = ratio, measured, bound, units, 4, executed
     return Verdict(check, "case", "problem", 8, 1, status, *numbers, **fields)
+
+
+NOT_MADE = replace(KERNEL, name="no step made", largest=0.33)
+
+
+def of_vector(check, term, item="gap", notes=()):
+    """A verdict on a vector that was handed over, which tested nothing."""
+    return verdict(
+        check, Status.VACUOUS, why=term.why, terms=(term,), place=Place(item=item), notes=notes,
+        evidence={words.OF_A_VECTOR: True},
+    )  # fmt: skip
 
 
 FAIL, PASS, VACUOUS, OPEN = Status.FAIL, Status.PASS, Status.VACUOUS, Status.INCONCLUSIVE
@@ -226,6 +238,16 @@ KINDS = {
         notes=(Note(NoteKind.MOVED), Note(NoteKind.RELATIVE, (0.5, 1e-8))),
         hints=(Hint(HintKind.READING, (ReadingKind.REORDERED, 1e-9, "")),),
     ),
+    "vector, too few digits": of_vector("optimum", NOT_MADE, notes=(Note(NoteKind.ROUNDED, (5.0, 40, 40)),)),
+    "vector, a wide tolerance": of_vector("optimum", NOT_MADE),
+    "vector of an optimum of 0": of_vector(
+        "optimum", replace(NOT_MADE, why=Why.NO_EFFECT, largest=0.0), item="distance"
+    ),
+    "vector, a wide box": of_vector("box", replace(NOT_MADE, name="clip dropped")),
+    "vector on no limit": of_vector("box", replace(NOT_MADE, name="clip dropped", why=Why.NO_EFFECT)),
+    "vector, enclosed too widely": verdict(
+        "optimum", VACUOUS, why=Why.TOO_WIDE, place=Place(item="gap"), evidence={words.OF_A_VECTOR: True}
+    ),
     "contract, violated": verdict(
         "contract", FAIL, 12.0, 0.0, requirement="S-2.3",
         violations=tuple(Violation("s=8", item, "found", "asked", "detail") for item in CONTRACT_ITEMS),
@@ -326,6 +348,16 @@ def text() -> str:
 
 def test_the_words_are_those_of_the_golden_file():
     assert text() == GOLDEN.read_text("utf-8")
+
+
+def test_a_vector_of_too_few_digits_is_told_to_have_more_and_no_run_is_named():
+    said = {name: one.reason for name, one in KINDS.items() if one.evidence.get(ALONE)}
+    assert [name for name, reason in said.items() if words.DIGITS in reason] == ["vector, too few digits"]
+    assert [name for name, reason in said.items() if "--tolerance" in reason] == [
+        "vector, a wide tolerance"
+    ]
+    assert len(set(said.values())) == len(said) > 5
+    assert not [name for name, reason in said.items() if re.search(r"\brun\b", reason)]
 
 
 def test_a_limit_in_a_reason_is_rounded_to_its_own_side():
