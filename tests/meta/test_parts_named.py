@@ -173,6 +173,6 @@ def test_where_no_step_moves_the_fact_decides_and_every_defect_is_in_doubt():
     problem = Problem("parts", DATA, LABELS, RBF, Hinge(0.3))
     verdict = judge(svm(sides=True), problem, IndexStream("uniform", 24, 1, 160, seed=2), 1)[-1]
     assert verdict.status is Status.FAIL
-    assert verdict.defects
+    assert "steps from one limit of the box to the other left out" in named(verdict)
     assert all(one.shared for one in verdict.defects)
     assert verdict.requirement == "S-3.11"

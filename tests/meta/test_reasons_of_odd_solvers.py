@@ -12,7 +12,7 @@ from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis.factors import ROWS_OR_ONE
-from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, SquaredHinge
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.specification import OFF
 from sstep_verify.verdict import PLACE, HintKind, Status
 
@@ -277,3 +277,22 @@ def test_what_would_change_right_windows_too_is_not_told(skips):
     assert verdict.status is Status.FAIL
     assert not {"S-3.3", "S-3.5", "S-3.6"} & set(verdict.requirements), verdict.reason
     assert bool(verdict.defects) == (HintKind.PART_OF_RUN in hinted(verdict))
+
+
+@pytest.mark.parametrize("s", [1, 7])
+@pytest.mark.parametrize("loss", [Ridge(0.3), Hinge(0.5), SquaredHinge(0.5)], ids=str)
+def test_a_log_that_leads_to_an_alpha_that_never_moves_refutes_that_values_are_not_stored(loss, s):
+    def stays(problem, blocks, s, a0, log):
+        alpha = a0.copy()
+        for place, block in enumerate(blocks):
+            alpha[block] = log[place] = 5e-315 * problem.is_svm
+        return alpha
+
+    targets = LABELS if loss.task != "krr" else GENERATOR.standard_normal(SAMPLES)
+    problem = Problem("stays", PROBLEM.dense, targets, LinearKernel(), loss)
+    stream = IndexStream("uniform", SAMPLES, 1 if problem.is_svm else 3, 60, seed=2)
+    declared = Declaration("stays", log=True, factorisation="lu")
+    verdict = judge(CallableSolver(stays, declared), problem, stream, s)[-1]
+    assert (verdict.check, verdict.status) == ("step-replay", Status.FAIL)
+    assert verdict.defects == ()
+    assert verdict.requirement == ("S-3.1" if problem.is_svm else "S-3.2")

@@ -25,7 +25,7 @@ from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
 from sstep_verify.diagnosis.symbols import is_known
 from sstep_verify.quantities import STREAM, WRITE_BACK
-from sstep_verify.recurrence.mutation import left_out
+from sstep_verify.recurrence.mutation import Mutation, left_out
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import HintKind, Status
 
@@ -79,6 +79,7 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     parts = [None if count == of else (count, of) for count in counts]
     ends = wrong_windows(judged) if case.diagnose else []
     ending = causes_of(case, width, ends, between=between) if ends else []
+    ending = [cause for cause in ending if not _refuted_by_log(cause.mutation, width)]
     # A cause is not named again as a factor on the same quantity, such as one of 0.
     sized = [one for one in factors if not (names or any(one.holds(cause.mutation) for cause in ending))]
     mutations = [left_out(name) for name in names]
@@ -88,14 +89,17 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
         Candidate((one.name,), case.problem, mutation=one, part=part, everywhere=whole)
         for one, part, whole in zip(mutations, parts, everywhere, strict=True)
     ]
-    # A step that was left out has its coordinate as it was.
-    if svm and not found.none_moved:
+    # A step that was left out has its coordinate as it was; where no step moves, none of them is small.
+    alphas = judged.trajectory.alphas
+    if (svm and not found.none_moved) or not (alphas != alphas[0]).any():
         ending = [cause for cause in ending if not cause.mutation.threshold]
-    if found.sides_left_out and found.others_moved:
-        causes, sized = [Candidate((SIDES,), case.problem)], []
+    sides = [Candidate((SIDES,), case.problem)] if found.sides_left_out else []
+    if sides and found.others_moved:
+        causes, sized = sides, []
     elif not found.over[0]:
         # All are at ends of the box; what is in the log is less than what follows of it.
-        both = [*missing, *(cause for cause in ending if cause.names not in {one.names for one in missing})]
+        both = [*sides, *missing]
+        both += [cause for cause in ending if cause.names not in {one.names for one in missing}]
         both = [one for one in both if one.everywhere] or both
         causes = [replace(cause, doubt=HintKind.AT_LIMITS) for cause in both]
     else:
@@ -106,10 +110,19 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
             causes, sized = [Candidate((name,), case.problem, part=part) for name, part in named], []
         causes = causes or ([] if sized else ending)
     diagnosis = diagnosis_of(case.problem, causes, sized)
-    if found.sides_left_out:
+    if sides:
         diagnosis = replace(diagnosis, signs=(SIDES,))
     at = placed(judged, replace(comparison, window=Window(first, first + 1), signs=tuple(names)))
     return at, diagnosis
+
+
+def _refuted_by_log(mutation: Mutation, width: int) -> bool:
+    """Whether a mutation stores other values than its steps have, though the log leads to what was stored.
+
+    It explains any window that ends where it begins. In a window of one step, a draw or an increment that
+    is lost does the same.
+    """
+    return mutation.write_back != 1 or (width == 1 and (mutation.early or mutation.boundary != 1))
 
 
 def _named(causes: Sequence[Candidate]) -> set[str]:
