@@ -49,8 +49,10 @@ def hiding(error: BaseException) -> str:
     Empty where it is not: where the error neither names such a module nor was raised in one.
     """
     own = os.path.realpath(os.path.dirname(os.__file__)) + os.sep
-    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in NAMES}
-    named = [file for name, file in files.items() if file and f"'{name}'" in str(error)]
+    # An ImportError has the name of the module, an AttributeError the module itself.
+    about = {getattr(error, "name", None), getattr(getattr(error, "obj", None), "__name__", None)}
+    files = [getattr(sys.modules.get(name), "__file__", None) for name in NAMES & about]
+    named = [file for file in files if file]
     place = error.__traceback__
     while place is not None:
         file = place.tb_frame.f_code.co_filename
