@@ -10,7 +10,8 @@ same. Values are enclosed in float64 first, and in balls where float64 cannot de
 
 For a vector that was handed over no error of evaluation is allowed. It passes only where the upper end of
 its enclosure is within the tolerance asked for, plus what its printed digits lost. Where the enclosure is
-too wide for either, the verdict is VACUOUS.
+too wide for either, the verdict is VACUOUS. Where the optimum is 0 the tolerance allows nothing: the zero
+vector passes, and no other one beyond its printed digits does.
 
 Where values were rounded when they were written, what that may change is added to the bound. A vector that
 fails is read in other conventions and as the optimum of other problems; what explains it is named.
@@ -64,6 +65,9 @@ CLAIMS = ("tolerance", "gap", "residual")
 """tolerance: gap over the optimal value (K-SVM), error over ||a*|| (K-RR); gap: absolute (K-SVM);
 residual: 2-norm of y - M a, absolute (K-RR)."""
 
+NO_STEP, ZERO, ONES = "no step made", "the zero vector", "the vector of ones"
+"""What must show: of a run; of a vector that was handed over; of one whose optimum is 0."""
+
 
 def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
     """Compare the end of a run that claims convergence with the certified optimum; no verdict at its cap.
@@ -86,7 +90,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
     if trajectory.stopped in ("iterations", "precision") or {"tolerance", name}.isdisjoint(case.claims):
         return []
     if svm and not oracle.encloses:
-        return [nothing_compared(ID, case, s, 1, Why.NEEDS_BALLS)]
+        return [nothing_compared(ID, case, s, 1, Why.NEEDS_BALLS, evidence=notes(trajectory))]
     return [(_judge_svm if svm else _judge_ridge)(case, s, trajectory, oracle)]
 
 
@@ -179,6 +183,10 @@ def _verdict(
     `over` encloses what was measured over that. `moved` says that the vector was moved into the box.
     """
     svm, given = case.problem.is_svm, trajectory.stopped == GIVEN
+    planted = ZERO if given else NO_STEP
+    if given and whole == 0.0:
+        # The zero vector is the optimum. Only what was not printed is allowed to any other.
+        planted, start = ONES, (math.sqrt(case.problem.samples) / ROUND_UP, bound)
     readings: list[Reading] = []
     name, tolerance = "gap" if svm else "distance", case.claims.get("tolerance")
     comparison = Comparison(*enclosure, bound, place=Place(item=name))
@@ -211,7 +219,7 @@ def _verdict(
         **undecided,
         units="gap" if svm else "2-norm",
         bound_origin=f"bounds/optimum/{'svm' if svm else 'ridge'}",
-        terms=(planted_term("no step made", *start, 1, 1, Why.WITHIN_BOUND),),
+        terms=(planted_term(planted, *start, 1, 1, Why.WITHIN_BOUND),),
         evidence={
             "iterations": trajectory.length,
             MEASURED: list(enclosure),
@@ -318,7 +326,8 @@ CHECK = Check(
     text=__doc__,
     exact=True,
     needs="the plain run of every s",
-    planted="a run that made no step at all, so that its last alpha is its first",
+    planted="a run that made no step at all, so that its last alpha is its first; of a vector that was "
+    "handed over, the zero vector, or where that is the optimum the vector of ones",
     runs=runs,
     judge=judge,
     given=True,

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from command import command
 
+from sstep_verify.checks import optimum
 from sstep_verify.cli.campaign import VACUOUS_VECTOR
 from sstep_verify.cli.main import main
 from sstep_verify.oracle.certificate.optimum import ridge_optimum, svm_optimum
@@ -103,26 +104,35 @@ def test_printed_decimals_enter_the_bound(run):
     assert {one["check"] for one in found["verdicts"] if one["status"] == "FAIL"} == {"optimum", "box"}
 
 
-@pytest.mark.parametrize(("value", "code"), [(0.0, 3), (1e-9, 1)])
+@pytest.mark.parametrize(("value", "code"), [(0.0, 0), (1e-9, 1), (1e-300, 1)])
 def test_a_report_on_targets_that_are_all_0_is_written(run, value, code):
     rows = np.random.Generator(np.random.PCG64(0)).standard_normal((12, 3))
     lines = (" ".join(["0", *(f"{k}:{entry:.6f}" for k, entry in enumerate(row, 1))]) for row in rows)
     Path("zero.svm").write_text("\n".join([*lines, ""]), "utf-8")
     ended, told, found = run(np.full(12, value), "zero.svm", "--task", "krr", "--lambda", "0.5")
     assert ended == code, told
-    low, high = next(
-        one["evidence"]["measured_enclosure"] for one in found["verdicts"] if one["check"] == "optimum"
-    )
+    (verdict,) = found["verdicts"]
+    low, high = verdict["evidence"]["measured_enclosure"]
     assert low <= value * np.sqrt(12) <= high
     assert (low == high) is (value == 0.0)
+    assert [term["name"] for term in verdict["terms"] if term["seen"]] == [optimum.ONES]
+
+
+def test_digits_that_were_not_printed_are_allowed_where_the_optimum_is_0(run):
+    Path("zero.svm").write_text("0 1:1 2:0.5\n0 1:0.25 2:-1\n", "utf-8")
+    for value, code in ((0.0, 0), (0.04, 0), (0.2, 1)):
+        assert run(np.full(2, value), "zero.svm", "--task", "krr", "--lambda", "1", form="%.1f")[0] == code
 
 
 def test_a_stated_tolerance_is_what_is_held_against(run):
     near = svm() * (1 - 1e-4)
     assert run(near, *SVM)[0] == 1
     assert run(near, *SVM, "--tolerance", "0.001")[0] == 0
-    code, told, _ = run(near, *SVM, "--tolerance", "1e6")
+    code, told, found = run(near, *SVM, "--tolerance", "1e6")
     assert code == 3
+    terms = {one["check"]: one["terms"] for one in found["verdicts"]}["optimum"]
+    assert [term["name"] for term in terms] == [optimum.ZERO]
+    assert all("kernel entry" not in case["reason"] for case in found["cases"])
     assert "--tolerance" in told
     assert words.DIGITS not in told
 

@@ -36,7 +36,7 @@ from sstep_verify.campaign.verdicts.runs import (
 )
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
-from sstep_verify.checks.registry import case_of, cases_to_judge, verdicts_of, with_draws
+from sstep_verify.checks.registry import case_of, cases_to_judge, judges_a_vector, verdicts_of, with_draws
 from sstep_verify.checks.shared.case import Case, Check, told_by
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.checks.together import observed, related, settled
@@ -156,7 +156,8 @@ class _Judged:
         status, reason = roll_up(verdicts)
         if status is Status.PASS and judges_ends(verdicts, case.declaration.level):
             reason = f"{FINAL_ONLY}: {reason}"
-        if status is Status.VACUOUS and case.problem.samples > 1:
+        ran = not judges_a_vector(verdicts)
+        if ran and status is Status.VACUOUS and case.problem.samples > 1:
             largest = reference.largest_off_diagonal
             reason = f"largest off-diagonal kernel entry {largest:.3g} in float64: {reason}"
         sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
