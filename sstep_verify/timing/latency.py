@@ -13,14 +13,14 @@ the errors show how far that holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.files import csv_text
 from sstep_verify.report.chart import AgainstS, draw_against_s, standalone
-from sstep_verify.timing.measure import Cell, Delay, Plan, Sample, Tell, levels, quartiles
+from sstep_verify.timing.measure import Cell, Delay, Plan, Sample, levels, quartiles
 
 if TYPE_CHECKING:
     from sstep_verify.timing.programs import SomeProgram
@@ -168,12 +168,17 @@ class Latency:
 
 
 def study(
-    subject: SomeProgram | None, ours: OurSolver, problem: str, plan: Plan, tell: Tell = lambda _: None
+    subject: SomeProgram | None,
+    ours: OurSolver,
+    problem: str,
+    plan: Plan,
+    tell: Callable[[str, float], None] = lambda *_: None,
 ) -> Latency:
     """Measure every s at every delay in turn, again and again, and between them a collective alone.
 
-    `subject` is what is measured, `ours` if there is none. `tell` is told how far it is. InputError if
-    there is nothing to compare, or a difference of two runs is lost in what their start-ups vary by.
+    `subject` is what is measured, `ours` if there is none. `tell` is told what comes and which part
+    is done, 0 to 1, before every segment. InputError if there is nothing to compare, or a difference of
+    two runs is lost in what their start-ups vary by.
     """
     if 1 not in plan.s or len(plan.s) < 2:
         given = ", ".join(map(str, plan.s))
@@ -183,11 +188,14 @@ def study(
         (s, delay): [] for delay in plan.delays for s in plan.s
     }
     lone: dict[Delay, list[float]] = {delay: [] for delay in plan.delays}
+    segments = 0
     for repeat in range(plan.repeats):
         for delay in plan.delays:
-            tell(f"repeat {repeat + 1} of {plan.repeats}, delay {delay.microseconds:g} us")
             lone[delay].append(ours.collective(plan.ranks, delay, plan.seconds))
             for s in plan.s:
+                at = f"repeat {repeat + 1} of {plan.repeats}, delay {delay.microseconds:g} us, s = {s}"
+                tell(at, segments / (plan.repeats * len(samples)))
+                segments += 1
                 samples[s, delay].append(measured.sample(s, plan.ranks, delay, plan.seconds))
     cells = {key: Cell(segments) for key, segments in samples.items()}
     for (s, _), cell in cells.items():

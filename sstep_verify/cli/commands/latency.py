@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -92,7 +93,7 @@ def command(**given):
         plan = Plan(tuple(steps), late, given["ranks"], given["repeats"], given["seconds"])
         known = ours.about(plan.ranks)
         where = about(known["mpi"], sys.argv)
-        measured = study(program, ours, _in_words(wanted, known), plan, tell=_tell)
+        measured = study(program, ours, _in_words(wanted, known), plan, tell=_teller())
         lines = list(measured.lines(in_words(where, plan.ranks)))
         if folder is not None:
             write(folder, "latency", lines, measured.document(where), measured.files())
@@ -134,7 +135,16 @@ def _in_words(wanted, known: dict[str, Any]) -> str:
     )
 
 
-def _tell(message: str) -> None:
-    """Say how far it is, to whoever sits before a terminal."""
-    if sys.stderr.isatty():
-        click.echo(f"\r{message:<60}", nl=False, err=True)
+def _teller() -> Callable[[str, float], None]:
+    """Say how far it is: at every segment on a terminal, elsewhere in a line now and then."""
+    from sstep_verify.cli.work import SpacedLines
+
+    terminal = sys.stderr.isatty()
+    lines = SpacedLines(not terminal)
+
+    def tell(message: str, part: float) -> None:
+        if terminal:
+            click.echo(f"\r{message:<60}", nl=False, err=True)
+        lines.say(message, part)
+
+    return tell

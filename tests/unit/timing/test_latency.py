@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 from report.drawn import height_scale, read
 
-from sstep_verify.cli import main
+from sstep_verify.cli import main, work
+from sstep_verify.cli.commands import latency
 from sstep_verify.cli.commands.latency import command
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.ranks.interposer import build_interposer
@@ -55,10 +56,10 @@ class MadeUp:
         return free * (50.0 if self._turns > 6 else 1.0)
 
 
-def studied(subject=None, ranks=4) -> Latency:
+def studied(subject=None, ranks=4, tell=lambda *_: None) -> Latency:
     plan = Plan((1, 4, 64), (NONE, LATE, LATER), ranks, 3, 0.1)
     made = subject or MadeUp()
-    return study(made, made, "a problem", plan)
+    return study(made, made, "a problem", plan, tell)
 
 
 def test_the_prediction_is_exact_where_its_assumptions_hold():
@@ -112,6 +113,24 @@ def test_lines_table_figure_and_document_say_the_same():
     ElementTree.fromstring(drawn)
     assert drawn.count("stroke-dasharray") == 6
     assert "1000 us" in drawn
+
+
+def test_every_segment_is_told_and_elsewhere_than_on_a_terminal_now_and_then(monkeypatch, capsys):
+    now, parts = 0.0, []
+    monkeypatch.setattr(work.time, "monotonic", lambda: now)
+    said = latency._teller()
+
+    def tell(message, part):
+        nonlocal now
+        now += 20.0
+        parts.append(part)
+        said(message, part)
+
+    studied(tell=tell)
+    assert parts == [k / 27 for k in range(27)]
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 27 // 2
+    assert all("repeat " in line and "left" in line for line in lines)
 
 
 @pytest.mark.parametrize("sizes", [(2, 4), (1,)])
