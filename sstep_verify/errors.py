@@ -10,6 +10,7 @@ import errno
 import importlib.util
 import math
 import os
+import resource
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Real
@@ -197,7 +198,16 @@ LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 def blames_machine(error: OSError) -> bool:
     """Whether an error says nothing of the path that a user named, which another one would not repair."""
-    return error.errno in MACHINE and error.errno != errno.EROFS
+    return (error.errno in MACHINE and error.errno != errno.EROFS) or _lacks_temporary(error)
+
+
+def _lacks_temporary(error: OSError) -> bool:
+    """Whether an error is that of `tempfile`, which can write four bytes into none of its folders."""
+    return (
+        isinstance(error, FileNotFoundError)
+        and error.filename is None
+        and "temporary directory" in str(error.strerror)
+    )
 
 
 def unwritable(path: str, error: OSError, kind: str) -> InputError:
@@ -210,8 +220,10 @@ def unwritable(path: str, error: OSError, kind: str) -> InputError:
 
 def way_out_of(error: OSError, another: str = "name a place on another disk") -> str:
     """What to do about an error that lies with the machine; `another` is the way to another disk."""
-    if error.errno == errno.EFBIG:
+    if error.errno == errno.EFBIG or (_lacks_temporary(error) and _limits_files()):
         return "raise the limit of file sizes that `ulimit -f` shows"
+    if _lacks_temporary(error):
+        return "make room there, or name a folder that can be written in TMPDIR"
     if error.errno in FULL:
         return f"make room there, or {another}"
     if error.errno in LIMITS:
@@ -219,6 +231,11 @@ def way_out_of(error: OSError, another: str = "name a place on another disk") ->
     if error.errno == errno.EIO:
         return f"look at the disk, or {another}"
     return f"give access to it, or {another}"
+
+
+def _limits_files() -> bool:
+    """Whether this process may write files of some size only."""
+    return resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
 
 
 def machine_error(error: OSError, what: str, place: object = "") -> NotMadeError:

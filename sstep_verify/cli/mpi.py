@@ -7,11 +7,19 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 
-from sstep_verify.errors import InputError, MissingExtraError, install_command
+from sstep_verify.errors import (
+    InputError,
+    MissingExtraError,
+    SstepVerifyError,
+    blames_machine,
+    install_command,
+    way_out_of,
+)
 from sstep_verify.ranks import LaunchError, environment, run
 from sstep_verify.ranks.environment import library_of
 from sstep_verify.ranks.heartbeat import start_monitored
@@ -53,6 +61,20 @@ class Finding:
         return f"{self.state:8}{self.part:18}{told}" + (f". Do: {self.advice}" if self.advice else "")
 
 
+def looked(part: str, look: Callable[[], Finding]) -> Finding:
+    """What a look at a part finds; the part is wrong where an error ends the look itself."""
+    try:
+        return look()
+    except OSError as error:
+        path = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+        return Finding(
+            part, "wrong", f"cannot be looked at: {path}{error.strerror or error}", "",
+            way_out_of(error) if blames_machine(error) else "",
+        )  # fmt: skip
+    except SstepVerifyError as error:
+        return Finding(part, "wrong", f"cannot be looked at: {error}")
+
+
 def mpi_findings() -> Iterator[Finding]:
     """Look at the job at hand if this is one, else at the launcher, the library, and trials of both."""
     if importlib.util.find_spec("mpi4py") is None:
@@ -63,14 +85,14 @@ def mpi_findings() -> Iterator[Finding]:
         yield _this_job(version)
         return
     yield Finding("mpi4py", "ok", version)
-    found = _launcher()
+    found = looked("mpiexec", _launcher)
     yield found
     if found.state != "ok":
         return
-    yield _pool()
+    yield looked("MPI trial", _pool)
     first = shutil.which("mpiexec")
     if first is not None and os.path.realpath(first) != os.path.realpath(environment.launcher()):
-        yield _on_path(first)
+        yield looked("mpiexec on PATH", partial(_on_path, first))
 
 
 def _this_job(version: str) -> Finding:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any
 
 import click
 
-from sstep_verify.cli.mpi import Finding, mpi_findings
+from sstep_verify.cli.mpi import Finding, looked, mpi_findings
 from sstep_verify.errors import InputError, counted, install_command
 
 SECONDS = 30.0
@@ -91,10 +92,11 @@ def installation() -> Finding:
 
 def part_findings() -> Iterator[Finding]:
     """Look at all parts but MPI, one after another."""
-    yield blas()
-    yield from map(package, PACKAGES)
-    yield kept_loops()
-    yield octave()
+    yield looked("BLAS threads", blas)
+    for wanted in PACKAGES:
+        yield looked(wanted.distribution, partial(package, wanted))
+    yield looked("compiled loops", kept_loops)
+    yield looked("Octave", octave)
     yield from data_sets()
 
 
@@ -201,7 +203,7 @@ def data_sets() -> Iterator[Finding]:
         try:
             load(name, directory=folder)
             good.append(name)
-        except InputError as error:
+        except (InputError, OSError) as error:
             yield Finding("data set", "wrong", str(error), "", f"rm {path}, or put the right file there")
     meaning = f"downloaded at first use: {', '.join(absent)}" if absent else ""
     found = f"${FOLDER_VARIABLE} ({folder}): as pinned: {', '.join(good) or 'none'}"
@@ -228,7 +230,7 @@ def command(as_json: bool) -> None:
         list(mpi_findings())
         return
     findings = []
-    for finding in chain((installation(),), mpi_findings(), part_findings()):
+    for finding in chain((looked("sstep-verify", installation),), mpi_findings(), part_findings()):
         findings.append(finding)
         if not as_json:
             click.echo(finding.line())

@@ -1,5 +1,6 @@
 """The doctor: what it says of a sound environment, and of planted problems."""
 
+import errno
 import importlib
 import importlib.util
 import json
@@ -18,6 +19,7 @@ from sstep_verify.cli import mpi
 from sstep_verify.cli.commands import doctor
 from sstep_verify.cli.commands.doctor import Package, command, package
 from sstep_verify.cli.mpi import Finding
+from sstep_verify.errors import InputError
 from sstep_verify.ranks import environment, pool
 
 INDEPENDENT = """#!/bin/sh
@@ -103,6 +105,30 @@ def test_json_holds_the_same_findings(sound):
     assert (result.exit_code, document["wrong"]) == (0, 0)
     lines = CliRunner().invoke(command, []).output.splitlines()
     assert [Finding(**found).line() for found in document["findings"]] == lines[:-2]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.EFBIG, "File too large"), "ulimit -f"),
+        (OSError(errno.ENOSPC, "No space left on device", "/a/file"), "/a/file"),
+        (InputError("a reason"), "a reason"),
+    ],
+)
+def test_an_error_of_a_look_is_the_finding_of_its_part_and_the_others_follow(
+    sound, monkeypatch, error, said
+):
+    def failing(*given, **options):
+        raise error
+
+    for module, name in ((mpi, "_launcher"), (doctor, "blas"), (doctor, "installation")):
+        monkeypatch.setattr(module, name, failing)
+    findings = [doctor.looked("sstep-verify", doctor.installation), *mpi.mpi_findings()]
+    found = by_part([*findings, *doctor.part_findings()])
+    wrong = {part: one for part, one in found.items() if one.state == "wrong"}
+    assert set(wrong) >= {"sstep-verify", "BLAS threads"}
+    assert all(said in one.line() for one in wrong.values())
+    assert "data sets" in found
 
 
 @pytest.mark.parametrize(("state", "code"), [("ok", 0), ("missing", 0), ("wrong", 2)])

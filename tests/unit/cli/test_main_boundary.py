@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import tomllib
@@ -41,6 +42,7 @@ def ended(monkeypatch, capsys, error: BaseException) -> tuple[int, str]:
         (IncoherenceError(3, ("a", "b"), ("kind",) * 2), 4, "the ranks hold different dual vectors"),
         (OracleDisagreementError("two"), 4, "error: two"),
         (FileNotFoundError(2, "No such file or directory", "x" * 5000), 2, "No such file or directory; check"),
+        (FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"), 4, "TMPDIR"),
         (OSError("Too many open files"), 2, "Too many open files; check"),
         (MemoryError("Unable to allocate 8.00 TiB"), 2, "memory does not suffice (Unable to allocate 8.00 TiB)"),
         (MemoryError(), 2, "memory does not suffice (MemoryError); take fewer"),
@@ -61,6 +63,14 @@ def test_one_line_and_the_way_out(monkeypatch, capsys, error, code, words):
     assert words in text
     assert text.count("\n") == 1
     assert len(text) < 400
+
+
+@pytest.mark.parametrize(("limit", "words"), [(0, "ulimit -f"), (resource.RLIM_INFINITY, "make room")])
+def test_no_temporary_folder_is_the_fault_of_a_limit_where_there_is_one(monkeypatch, limit, words):
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, resource.RLIM_INFINITY))
+    line, code = boundary.told(FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"))
+    assert code == 4
+    assert words in line
 
 
 @pytest.mark.parametrize(
