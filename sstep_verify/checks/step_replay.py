@@ -38,7 +38,6 @@ from sstep_verify.checks.steps.other_declarations import SINGLE, held_in_float32
 from sstep_verify.checks.steps.place import placed, unwritten
 from sstep_verify.checks.steps.seen import exact_steps, identifier, step_terms
 from sstep_verify.checks.steps.step_statistics import EVENTS, transitions_in
-from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STREAM, WRITE_BACK
@@ -134,7 +133,7 @@ def _judge_run(
         "planned": length,
     }
     if broken := broken_chain(case, trajectory):
-        return _contradicted(case, s, trajectory, broken, step_judge.oracle, fields, between=between)
+        return _contradicted(case, s, trajectory, broken, step_judge, fields, between=between)
     judged = step_judge.run(trajectory)
     exact = exact_steps(judged)
     terms = step_terms(judged, exact)
@@ -199,7 +198,7 @@ def _contradicted(
     s: int,
     trajectory: Trajectory,
     broken: Comparison,
-    oracle: Oracle,
+    step_judge: StepJudge,
     fields: Mapping[str, Any],
     *,
     between: bool,
@@ -207,7 +206,7 @@ def _contradicted(
     """The verdict on a log that does not lead to what was recorded, of which no step is judged."""
     from sstep_verify.checks.steps.causes import of_recorded
 
-    found = of_recorded(broken, case, trajectory, WindowReplays(case, oracle), between=between)
+    found = of_recorded(broken, trajectory, step_judge, between=between)
     verdict = verdict_from(
         ID,
         case,

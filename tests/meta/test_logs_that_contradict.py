@@ -116,6 +116,37 @@ def test_the_recorded_ends_tell_what_a_log_of_values_does_not():
     assert [one.names for one in verdict.defects] == [("overlap left out",)]
 
 
+RETURNED = {
+    "with signs": lambda labels, alpha: labels * alpha,
+    "zeros": lambda labels, alpha: np.zeros_like(alpha),
+    "halved": lambda labels, alpha: alpha / 2,
+}
+
+
+@pytest.mark.parametrize(
+    ("returned", "log_off"), [*((name, 0.0) for name in RETURNED), ("with signs", 1e-6)]
+)
+def test_no_defect_of_a_step_explains_another_result_than_that_of_a_log(returned, log_off):
+    """The run has converged, so that no step of its last window moves and much ends there."""
+
+    def function(problem, blocks, s, a0, log):
+        y, alpha = problem.targets, a0.copy()
+        for t, (i,) in enumerate(blocks):
+            row = y[i] * y * (problem.data @ problem.data[i])
+            alpha[i] = log[t, 0] = min(max(alpha[i] - (row @ alpha - 1.0) / row[i], 0.0), problem.loss.C)
+        log *= 1.0 + log_off
+        return RETURNED[returned](y, alpha)
+
+    generator = np.random.Generator(np.random.PCG64(5))
+    data, labels = generator.standard_normal((14, 5)), np.where(generator.random(14) < 0.5, -1.0, 1.0)
+    problem = Problem("p", data, labels, LinearKernel(), Hinge(0.01))
+    solver = CallableSolver(function, Declaration("other", log=True))
+    _, verdict = judge(solver, problem, IndexStream("uniform", 14, 1, 206, 1), s=7)
+    assert (verdict.status, verdict.place.item) == (Status.FAIL, "log")
+    assert (verdict.defects, verdict.requirement) == ((), "S-3.12")
+    assert HintKind.AT_LIMITS not in hinted(verdict)
+
+
 def with_log_changed(change):
     """Production runs of a small problem, every window recorded, with something changed; their verdict."""
     case, tested = named_case(SquaredHinge(0.5), RBFKernel(0.3), s_values=(5,))

@@ -13,7 +13,7 @@ from sstep_verify.checks.shared.comparison import Comparison, Window
 from sstep_verify.checks.shared.signs import NO_LOG
 from sstep_verify.checks.steps.explain import explained
 from sstep_verify.checks.steps.formulas import formulas_of
-from sstep_verify.checks.steps.judged import JudgedRun
+from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.other_draws import draws_elsewhere
 from sstep_verify.checks.steps.place import placed
 from sstep_verify.checks.steps.step_statistics import NAMES
@@ -130,21 +130,23 @@ def _named(causes: Sequence[Candidate]) -> set[str]:
 
 
 def of_recorded(
-    broken: Comparison, case: Case, trajectory: Trajectory, replays: WindowReplays, *, between: bool
+    broken: Comparison, trajectory: Trajectory, judge: StepJudge, *, between: bool
 ) -> Diagnosis:
     """Diagnose a log that does not lead to what was recorded, by the recorded alpha alone.
 
-    Draws that are one place off are told by the log itself. Otherwise:
+    Draws that are one place off are told by the log itself; a log whose every step is correct shows that no
+    step has a defect. Otherwise:
     Windows of which both ends were recorded are replayed as those of a run without a log are. What ends all
     wrong ones where the run did is named. Only what relates the steps of a window can be wrong if
     `between`.
     """
+    case, replays = judge.case, WindowReplays(judge.case, judge.oracle)
     windows, width = trajectory.windows(), min(trajectory.s, trajectory.length)
     if broken.signs == (NO_LOG,):
         return Diagnosis()
     if defects := draws_elsewhere(case, trajectory):
         return Diagnosis(defects)
-    if not (case.diagnose and affordable(case, width)):
+    if not (case.diagnose and affordable(case, width)) or _is_correct(trajectory, judge):
         return Diagnosis()
     chosen = [Window(*windows[place]) for place in _spread(np.arange(len(windows)), WRONG)]
     comparisons = [replays.replay_and_compare(trajectory, window, names=()) for window in chosen]
@@ -153,7 +155,33 @@ def of_recorded(
     causes = causes_of(case, width, comparisons, between=between)
     if {STREAM, WRITE_BACK} <= set(broken.signs):  # No step moves what no step draws, but of other draws.
         causes = [cause for cause in causes if cause.mutation.early]
+    # Much fits a window in which nothing moves, whatever is wrong in others. A tail leaves all before it as
+    # it is, and values that are not stored leave alpha at its start.
+    ends = [one.end[1] for one in comparisons if one.status is Status.FAIL and one.end is not None]
+    moved = any((end.begin != end.end).any() for end in ends)
+    at_start = not (trajectory.alphas != trajectory.alphas[0]).any()
+
+    def may_be(mutation: Mutation) -> bool:
+        if mutation.lose_tail:
+            return broken.window.end == trajectory.length
+        return at_start if mutation.write_back == 0 else moved
+
+    causes = [cause for cause in causes if may_be(cause.mutation)]
     return diagnosis_of(case.problem, causes)
+
+
+def _is_correct(trajectory: Trajectory, judge: StepJudge) -> bool:
+    """Whether every step of a log is correct, from the values that the log has before it."""
+    log = trajectory.log
+    assert log is not None
+    if judge.case.formulas.weights is not None or not np.isfinite(log).all():
+        return False
+    ends = np.array([0, trajectory.length])
+    end = judge.alpha_before(trajectory, trajectory.length)
+    alphas = np.array([trajectory.alphas[0], end])
+    alone = replace(trajectory, iterations=ends, alphas=alphas, rounding=None)
+    judged = judge.run(alone)
+    return judged.decided == trajectory.length and not judged.wrong.size
 
 
 def affordable(case: Case, width: int) -> bool:
