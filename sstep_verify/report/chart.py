@@ -33,6 +33,9 @@ MARKERS = (
 )
 """Outlines around the origin, for use with `mark`."""
 
+APART = 13
+"""Least distance of two labels of the vertical axis, so that they do not touch."""
+
 LONE_ZERO = 1e-16  # height of the lowest decade if a logarithmic scale has no positive value at all
 LARGEST_EXPONENT = 300  # decades beyond it are not drawn, so that ends and margins stay finite
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -219,6 +222,18 @@ class Plot:
             (self.x(one), self.y(other)) for one, other in known if not math.isnan(self.up.share(other))
         ]
 
+    def apart(
+        self, levels: Iterable[tuple[float, str]], taken: Iterable[float] = ()
+    ) -> list[tuple[float, str]]:
+        """Those levels whose labels touch no earlier one, and none of the values that have one already."""
+        kept: list[tuple[float, str]] = []
+        places = [self.y(value) for value in taken]
+        for value, label in levels:
+            if all(abs(self.y(value) - place) >= APART for place in places):
+                kept.append((value, label))
+                places.append(self.y(value))
+        return kept
+
     def axes(
         self,
         ticks: Iterable[tuple[float, str]],
@@ -230,7 +245,7 @@ class Plot:
     ) -> list[str]:
         """Rules at the ticks of the vertical scale (`levels`, if given), labels and names of both."""
         bottom, middle = self.top + self.height, self.left + self.width / 2
-        found = [(self.y(value), label) for value, label in levels or self.up.ticks()]
+        found = [(self.y(value), label) for value, label in levels or self.apart(self.up.ticks())]
         turned = f"translate(12 {number(self.top + self.height / 2)}) rotate(-90)"
         right = self.left + self.width
         labels = [text(self.x(value), bottom + 14, label) for value, label in ticks]

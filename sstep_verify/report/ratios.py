@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from sys import float_info
 from typing import NamedTuple
 
 from sstep_verify.report.chart import (
+    APART,
     MARKERS,
     Figure,
     Plot,
@@ -33,6 +35,7 @@ PARTS = 40
 """Parts of the axis of iterations; in each the largest ratio of an s is drawn."""
 
 LETTER = 6.2
+HEIGHT, MARGIN = 232, 4
 
 SOURCES = {
     "step-replay": ("exact_steps", "step"),
@@ -127,19 +130,18 @@ def _series(found: Sequence[Point]) -> list[tuple[str, list[Point]]]:
 def _drawn(shown: Sequence[Point], across: Scale, ticks: Sequence[tuple[float, str]]) -> str:
     up = decades([*(one.ratio for one in shown), 1.0, 10.0])
     beyond = any(math.isinf(one.ratio) for one in shown)
-    up = Scale(up.low, up.high + beyond, up.floor)
-    plot = Plot(across, up, 440, 232, left=60, top=12, margin=4)
+    # An infinite ratio is drawn one decade above the others, or so far that its label touches none.
+    room = max(1.0, (up.high - up.low) * APART / (HEIGHT - 2 * MARGIN - APART)) * beyond
+    up = Scale(up.low, min(up.high + room, float_info.max_10_exp), up.floor)
+    plot = Plot(across, up, 440, HEIGHT, left=60, top=12, margin=MARGIN)
     right, bottom, level = plot.left + plot.width, plot.top + plot.height, plot.y(1.0)
-    levels = [
-        (value, label if value != up.floor else "0")
-        for value, label in up.ticks(6)
-        if value != 1.0 and abs(plot.y(value) - level) > 13
-    ]
-    edge = [(10.0**up.high, "∞")] if beyond else []
+    edge = [(10.0**up.high, "∞")] * beyond
+    ticks_up = [(value, label if value != up.floor else "0") for value, label in up.ticks(6)]
+    levels = plot.apart([*edge, *ticks_up], (1.0,))
     area = f"M{plot.left:.1f} {plot.top}H{right:.1f}V{level:.1f}H{plot.left:.1f}z"
     parts = [
         path(area, fill="var(--fail-wash,#fde3e1)"),
-        *plot.axes(ticks, "iteration", "error / bound", levels=[*levels, *edge]),
+        *plot.axes(ticks, "iteration", "error / bound", levels=levels),
         line(plot.left, level, right, level, stroke="var(--fail,#b3160f)", stroke_width="1.6"),
         group(
             [

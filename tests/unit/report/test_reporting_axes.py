@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from drawn import read
+from hypothesis import example, given
 from hypothesis import strategies as st
+from test_reporting_documents import case, document, verdict
 
-from sstep_verify.report.chart import Scale, decades, power_of_ten
-from sstep_verify.report.convergence import is_wide, linear_ticks, marked
+from sstep_verify.report.case import GAP, Series
+from sstep_verify.report.chart import APART, Scale, decades, power_of_ten
+from sstep_verify.report.convergence import figure, is_wide, linear_ticks, marked
+from sstep_verify.report.panels import panels_of
+from sstep_verify.report.ratios import ratios
 
 
 def test_log_axis_spans_whole_decades_of_the_known_values():
@@ -68,3 +73,41 @@ def test_markers_are_few_and_the_last_point_has_one(x, log, phase):
     assert kept == sorted(set(kept))
     assert len(kept) <= 15
     assert kept[-1] == len(x) - 1
+
+
+ROUNDED = 0.11
+"""Of a place in a figure, by its one decimal, at either end of a distance."""
+
+VALUES = st.lists(st.one_of(st.just(0.0), st.floats(-320, 307).map(lambda power: 10.0**power)), max_size=5)
+
+
+def apart(svg):
+    at = [y for words, _, y, anchor in read(svg).texts if anchor == "end" and not words.startswith("FAIL")]
+    return min(abs(one - other) for k, one in enumerate(at) for other in at[:k]) >= APART - ROUNDED
+
+
+@given(VALUES, st.booleans())
+@example([1e16], True)
+@example([1e-200, 0.5], True)
+@example([1e-16, 0.0], False)
+@example([1e-320, 1e307], True)
+def test_no_two_labels_beside_the_picture_of_ratios_touch(values, beyond):
+    found = [*values, *([None] if beyond else [1.0])]
+    windows = [
+        {"begin": k, "end": k + 1, "ratio": ratio, "status": "FAIL" if ratio is None else "PASS"}
+        for k, ratio in enumerate(found)
+    ]
+    status = "FAIL" if beyond else "PASS"
+    made = document([case("a", status)], [verdict("a", status, evidence={"windows": windows})], int(beyond))
+    drawn, _ = ratios(made)
+    assert apart(drawn.svg)
+    assert (">∞</text>" in drawn.svg) == beyond
+
+
+@given(VALUES)
+@example([1e-17, 0.0, 1.0])
+def test_no_two_labels_beside_a_curve_touch(values):
+    curve = (*values, 1.0, 1e-3)
+    series = Series(GAP, 1, tuple(range(len(curve))), curve)
+    (panel,) = panels_of(document([case("a", series=(series,), lines=())], []))
+    assert apart(figure(panel).svg)
