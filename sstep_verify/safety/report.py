@@ -90,7 +90,7 @@ def lines(certificate: Certificate) -> Iterator[str]:
         gained = f"{curve.gained:.2e}" if curve.gained > 0.0 else "nothing"
         yield (
             f"{curve.precision}: gap at most {_limit(curve.gap)} where windows begin, {gained} "
-            f"gained by training; the precision shows gaps from {curve.shown:.2e} on"
+            f"gained by training; the precision shows gaps from {_limit(curve.shown)} on"
         )
         yield "     s       bound   classical  attainable    measured"
         for point in curve.points:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
@@ -19,7 +20,7 @@ from sstep_verify.report.chart import AgainstS, draw_against_s
 from sstep_verify.safety import certify, trained_alpha
 from sstep_verify.safety.every_window import EveryWindow
 from sstep_verify.safety.measured import declaration_of
-from sstep_verify.safety.report import beyond, claim, verdict
+from sstep_verify.safety.report import beyond, claim, lines, verdict
 
 
 def problem_of(task: str = "svm-l2", scale: float = 1.0) -> Problem:
@@ -115,6 +116,20 @@ def test_a_measured_loss_beyond_the_bound_is_told():
     points = (curve.points[0], replace(curve.points[1], measured=1.0))
     (line,) = beyond(replace(found, curves=(replace(curve, points=points),)))
     assert line.startswith("known / linear / svm-l2 C=1, float64, s = 2: a window lost up to 1.000e+00")
+
+
+@pytest.mark.parametrize("value", [9.781e-06, 9.789e-06, 1e-05])
+def test_what_a_precision_shows_is_rounded_as_the_column_is_that_holds_it(value):
+    problem = problem_of()
+    found = certify(
+        problem, trained_alpha(problem).trajectory.final, precisions=("float32",), most=1, measure=False
+    )
+    (curve,) = found.curves
+    point = replace(curve.points[0], attainable=value)
+    head, _, row, *_ = lines(replace(found, curves=(replace(curve, shown=value, points=(point,)),)))
+    (shown,) = re.findall(r"gaps from (\S+) on", head)
+    assert float(shown) >= value
+    assert shown == row.split()[3]
 
 
 def test_the_bounds_refuse_solvers_that_they_do_not_cover():
