@@ -233,7 +233,7 @@ def visibility(verdicts: list[dict]) -> str:
     tested, without = len(worst) - len(hidden), sum(not verdict["terms"] for verdict in verdicts)
     words = f"{tested} of {len(worst)} tested by every run" + " that has them" * (len(verdicts) > 1)
     if without:
-        words += f"; {without} of {len(verdicts)} runs compared none"
+        words += f"; {without} of {len(verdicts)} runs {'has' if without == 1 else 'have'} none of them"
     known = {name: value for name, value in worst.items() if value}
     if known:  # checks that compare bits or counts have none
         name = max(known, key=known.__getitem__)

@@ -219,7 +219,7 @@ def test_the_table_of_checks_counts_verdicts_and_comparisons(made):
         BOX: ["0", "3", "2", "0", "8", "52 / 65"],
         ENDS: ["0", "1", "0", "0", "0", "4 / 5"],
     }
-    assert "1 of 2 tested by every run that has them; 51 of 59 runs compared none" in _text(table)
+    assert "1 of 2 tested by every run that has them; 51 of 59 runs have none of them" in _text(table)
 
 
 def test_a_row_counts_the_verdicts_of_its_check_on_its_problem(made):

@@ -247,7 +247,7 @@ def test_the_worst_detection_limit_is_that_of_the_run_that_saw_least():
     assert verdicts.visibility([sharp, dull]) == words
     assert verdicts.visibility([dull]) == words.replace(" that has them", "")
     none = verdict("a", s=16).as_dict() | {"terms": []}
-    assert "; 1 of 3 runs compared none," in verdicts.visibility([sharp, dull, none])
+    assert "; 1 of 3 runs has none of them," in verdicts.visibility([sharp, dull, none])
     assert verdicts.visibility([]) == "–"
 
 
