@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from sstep_verify.quantities import QUANTITIES
-from sstep_verify.report.words import term_why
+from sstep_verify.report.words import term_in_counts, term_why
 from sstep_verify.verdict import ESTIMATED
 
 STEPS, WINDOWS, OPTIMUM = "step-replay", "window-replay", "optimum"
@@ -231,14 +231,10 @@ def _rows(cells):
 def terms(verdict: dict) -> Iterator[str]:
     """Lines on the quantities of a step: how many comparisons would have shown an error in each."""
     for term in verdict["terms"]:
-        counts = (
-            f"tested by {term['seen']} of {term['planned']} comparisons, {term['decided']} of them decided"
-        )
         limit = term["detection_limit"]
         least = "" if limit is None else f", detection limit {number(limit)}"
-        why = term_why(term["why"], term["largest"])
-        reason = f": {why}" if why else ""
-        yield f"  {term['name']}: {'tested' if term['seen'] else 'not tested'}{least}; {counts}{reason}"
+        tested = "tested" if term["seen"] else "not tested"
+        yield f"  {term['name']}: {tested}{least}; {term_in_counts(term)}"
 
 
 def _evidence(evidence: dict):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import cast
+from typing import Any, cast
 
 from sstep_verify.errors import counted, visible
 from sstep_verify.meanings import meaning_of
@@ -433,7 +433,9 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
         over = verdict.evidence.get("steps_over_bound", 0)
         exceed = f" {over} of these exceed{'s' * (over == 1)} the bound." if over else ""
         failed = verdict.status is Status.FAIL
-        yield f"Coverage: {coverage(verdict.coverage, failed=failed)}{exceed}"
+        ended = len({one.run for one in verdict.raised})
+        these = f" {ended} of these ended in an error, so that only this was compared." if ended else ""
+        yield f"Coverage: {coverage(verdict.coverage, failed=failed)}{exceed}{these}"
     if verdict.status is Status.PASS and (missing := not_tested(verdict.terms)):
         yield f"Not tested: {missing}."
 
@@ -842,6 +844,18 @@ def term_why(why: str | None, largest: float | None) -> str:
     if reason is Why.WITHIN_BOUND and largest == 0.0:
         reason = Why.NO_EFFECT
     return TERM_WHY.get(reason, WHY[reason]).format(largest=math.inf if largest is None else largest)
+
+
+def term_in_counts(term: Mapping[str, Any], number: Callable[[int], str] = str) -> str:
+    """How many comparisons tested a quantity of a report, and why none did."""
+    of = f"{number(term['planned'])} comparison{'s' * (term['planned'] != 1)}"
+    why = term_why(term.get("why"), term.get("largest"))
+    if not term["decided"]:
+        said = f"none of its {of} was decided"
+        return said + f": {why}" * (bool(why) and term["why"] != Why.NONE_DECIDED)
+    was = "was" if term["decided"] == 1 else "were"
+    said = f"tested by {number(term['seen'])} of {of}, of which {number(term['decided'])} {was} decided"
+    return said + f": {why}" * bool(why)
 
 
 def _of_request(item: str | float) -> str:

@@ -39,7 +39,7 @@ from sstep_verify.report.verdicts import (
     visibility,
     write_junit,
 )
-from sstep_verify.report.words import term_why
+from sstep_verify.report.words import term_in_counts
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
 
@@ -209,7 +209,7 @@ def _page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown = {f.__name__: f for f in (amount, short, count, counted, duration, full, of, term_why)}
+    shown = {f.__name__: f for f in (amount, short, count, counted, duration, full, of, term_in_counts)}
     taken: set[str] = set()
     own = grouped(results.verdicts, lambda verdict: verdict["case"])
     budget = Budget.of(results.cases, own, figures.values())
@@ -244,6 +244,7 @@ def _page(
         cards=MOST_CARDS,
         most_folded=MOST_FOLDED,
         most_listed=MOST_LISTED,
+        count=count,
         parameters=_parameters(results, overview["counts"]),
         inline=budget.figures,
         most_linked=MOST_LINKED,

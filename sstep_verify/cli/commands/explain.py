@@ -248,7 +248,7 @@ def _judge_again(kept, as_json: bool) -> None:
         click.echo(
             f"{verdict.status} {verdict.check} on {verdict.case}{of_run}\n"
             f"  ratio {verdict.ratio:.6g} = measured {verdict.measured:.6g} / bound {verdict.bound:.6g} "
-            f"({verdict.units}); {verdict.executed} of {verdict.planned} comparisons"
+            f"({verdict.units}); {verdict.executed} of {verdict.planned} possible comparisons made"
         )
         for line in terms(verdict.as_dict()):
             click.echo(line)

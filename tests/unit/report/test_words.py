@@ -267,6 +267,7 @@ KINDS = {
         "contract", FAIL, 1.0, 0.0, requirement="S-2.7",
         violations=[Violation(f"s={s}", "stop reason", "exit code 3", "", "raised") for s in (1, 4, 8)],
         raised=[RunError(f"s={s}", "ProgramError", "exit code 3", True) for s in (1, 4, 8)],
+        coverage=Coverage("run", 3, 3),
     ),
     "contract, runs ended in several ways": verdict(
         "contract", FAIL, 1.0, 0.0, requirement="S-2.7",
@@ -358,6 +359,19 @@ def test_a_vector_of_too_few_digits_is_told_to_have_more_and_no_run_is_named():
     ]
     assert len(set(said.values())) == len(said) > 5
     assert not [name for name, reason in said.items() if re.search(r"\brun\b", reason)]
+
+
+def test_runs_that_ended_in_an_error_are_counted_in_what_was_covered():
+    """Nothing of them was compared but that, and no comparison of a quantity was decided."""
+    ended = KINDS["contract, all runs ended"]
+    (line,) = (one for one in words.lines_of(ended) if one.startswith("Coverage"))
+    assert f"{len(ended.raised)} of these" in line
+    term = {"planned": 9, "decided": 0, "seen": 0, "why": Why.NONE_DECIDED, "largest": 0.0}
+    assert words.TERM_WHY[Why.NONE_DECIDED] not in words.term_in_counts(term)
+    seen = {"planned": 9, "decided": 8, "seen": 1}
+    numbers = [int(one) for one in re.findall(r"\d+", words.term_in_counts(seen))]
+    assert numbers == [1, 9, 8]
+    assert "comparison," in words.term_in_counts({"planned": 1, "decided": 1, "seen": 0})
 
 
 def test_a_limit_in_a_reason_is_rounded_to_its_own_side():
