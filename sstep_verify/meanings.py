@@ -187,6 +187,7 @@ USED: dict[tuple[str, str], tuple[str, str]] = {
         (PENALTY, "lambda"), ("lambda in the block system", "lambda"),
         ("lambda in the right-hand side", "lambda"), ("sigma", "sigma"), (UPPER, "C"),
         (SAMPLES, "m"), (ON_DIAGONAL, "m"), ("m in the right-hand side", "m"),
+        (OVERLAP, "m"),
     )
     for symbol, used in (
         ("1/{0}^2", "1/{0}"), ("{0}", "{0}^2"), ("m", "m*{0}"), ("1/m", "{0}/m"), ("1/{0}", "1"),

@@ -12,7 +12,7 @@ from fractions import Fraction
 from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import parameters_of
 
-PLAIN = frozenset({Fraction(1), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4)})
+PLAIN = frozenset({Fraction(1), Fraction(-1), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4)})
 """Factors that are likely whatever the problem, of which no symbol says anything."""
 
 

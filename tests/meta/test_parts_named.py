@@ -53,7 +53,7 @@ def svm(
 
 def ridge(
     system=lambda kernel, block, m: kernel[np.ix_(block, block)] / PENALTY + m * np.eye(block.size),
-    side=1.0, own=1.0, newest=PENALTY, correction=PENALTY, frozen=False, forgets=False,
+    side=1.0, own=1.0, newest=PENALTY, correction=PENALTY, frozen=False, forgets=False, overlap=1.0,
 ):  # fmt: skip
     """A K-RR with something wrong in each step."""
 
@@ -68,7 +68,7 @@ def ridge(
                     over = newest if t == place - 1 and newest != PENALTY else correction
                     seen = delta * ~known[drawn[t]] if forgets else delta
                     product += kernel[np.ix_(block, drawn[t])] @ seen / (over * side)
-                value = start if frozen else alpha
+                value = start if frozen else start + overlap * (alpha - start)
                 rest = y[block] - own * m * value[block] - product
                 deltas.append(np.linalg.solve(system(kernel, block, m), rest))
                 alpha[block] += deltas[-1]
@@ -132,6 +132,8 @@ PLANTED = [
     (KRR, RBF, 4, 8, "m in the right-hand side" + OFF, ridge(own=1.0 + 1e-9)),
     (KRR, RBF, 4, 8, "lambda left out of the newest correction", ridge(newest=1.0)),
     (KRR, RBF, 4, 8, "lambda left out of the correction", ridge(correction=1.0)),
+    (KRR, LINEAR, 3, 8, "overlap" + OFF, ridge(overlap=-1.0)),
+    (KRR, RBF, 1, 8, "overlap-dropped", ridge(overlap=0.0)),
     (KRR, RBF, 1, 8, "stale-alpha", ridge(frozen=True)),
     (KRR, LINEAR, 1, 8, "increments of coordinates of earlier windows left out", ridge(forgets=True)),
 ]  # fmt: skip
@@ -160,6 +162,18 @@ def test_a_factor_that_nobody_fits_is_named_before_fitted_ones(s):
     assert (first.names, first.symbol) == (("lambda in the block system" + OFF,), "1/lambda")
     assert [one.names[0] for one in others] == ["curvature" + OFF, "m faulty only on the diagonal"]
     assert not any(one.symbol for one in others)
+
+
+@pytest.mark.parametrize(("overlap", "symbol"), [(1 / 24, "1/m"), (-1.0, "")])
+def test_a_factor_on_the_overlap_is_named_before_one_fitted_to_what_has_its_effect(overlap, symbol):
+    # Every K_ii is 1, so that own increments by m and by the kernel entry are proportional.
+    problem = Problem("parts", DATA, TARGETS, RBF, KRR)
+    verdict = judge(ridge(overlap=overlap), problem, IndexStream("uniform", 24, 3, 160, seed=2), 8)[-1]
+    first, other = verdict.defects
+    assert (first.names, first.symbol) == (("overlap" + OFF,), symbol)
+    assert first.factor == pytest.approx(overlap, abs=1e-9)
+    assert (other.names, other.symbol) == (("same-coordinate" + OFF,), "")
+    assert verdict.requirement == "S-3.6"
 
 
 def test_right_solvers_pass():

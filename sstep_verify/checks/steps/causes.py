@@ -21,7 +21,7 @@ from sstep_verify.checks.window.causes import causes_of
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.defects import Diagnosis, diagnosis_of
-from sstep_verify.diagnosis.factors import off_by_a_factor
+from sstep_verify.diagnosis.factors import Factor, off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
 from sstep_verify.diagnosis.symbols import is_known
 from sstep_verify.quantities import STREAM, WRITE_BACK
@@ -71,8 +71,12 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     intervals = found.low, found.high, found.fits
     shifted, known = not svm or case.problem.dual.shift > 0.0, partial(is_known, case.problem)
     factors = off_by_a_factor(*intervals, of_svm=svm, shifted=shifted, is_known=known)
+
+    def is_certain(factor: Factor) -> bool:
+        return factor.size is None or known(*factor.ends)
+
     # A factor that was not fitted explains all wrong steps; what explains fewer is less than that.
-    if any(one.size is None or known(*one.ends) for one in factors):
+    if any(map(is_certain, factors)):
         places = [place for place in places if found.reproduced[:, place].sum() == of]
     names = [NAMES[place] for place in places]
     counts = [int(found.reproduced[:, place].sum()) for place in places]
@@ -105,6 +109,8 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     else:
         sure = [cause for cause in ending if not cause.doubt and cause.mutation.name not in _named(missing)]
         causes = [*missing, *sure]
+        # A factor that is fitted to the steps says less than what needs none.
+        sized = [one for one in sized if not sure or is_certain(one)]
         if not causes and case.diagnose and (formulas := formulas_of(judged)):
             named = formulas.items()
             causes, sized = [Candidate((name,), case.problem, part=part) for name, part in named], []

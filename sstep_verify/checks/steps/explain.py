@@ -17,7 +17,7 @@ from sstep_verify.checks.steps.effects import (
     solved_effects,
     tail_of,
 )
-from sstep_verify.checks.steps.kept import BEFORE, NEW, OLD_PRODUCT, OWN_ENTRY, PRODUCT, UNCLIPPED
+from sstep_verify.checks.steps.kept import AT_START, BEFORE, NEW, OLD_PRODUCT, OWN_ENTRY, PRODUCT, UNCLIPPED
 from sstep_verify.checks.steps.step_statistics import (
     BOUNDARY,
     CURVATURE,
@@ -255,8 +255,10 @@ def _solved_step(kept, step, constants, effects, found):
         moved, bound = residual[place], left[place]
         increment, applied = kept.increment[step, place], kept.applied[step, place]
         entry = kept.table[step, place]
-        for quantity in (STALE, CURVATURE, PENALTY, OFF_DIAGONAL, KERNEL, SAME, OVERLAP):
+        for quantity in (STALE, CURVATURE, PENALTY, OFF_DIAGONAL, KERNEL, SAME):
             explain(found, quantity, moved, effects[quantity, place], bound)
+        # A solver may freeze alpha over a window though it declares another form of the update.
+        explain(found, OVERLAP, moved, samples * (entry[BEFORE] - entry[AT_START]), bound)
         explain(found, BOTH, moved, effects[KERNEL, place] + effects[SAME, place], bound)
         explain(found, DIAGONAL, moved, samples * increment, bound)
         own = entry[OWN_ENTRY] / constants.penalty
