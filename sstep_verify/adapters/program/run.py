@@ -30,6 +30,7 @@ from sstep_verify.adapters.program.patience import Patience, processes
 from sstep_verify.adapters.program.said import (
     LONGEST_LINE,
     Refusal,
+    first_error,
     last_lines,
     may_name_rank,
     refusal,
@@ -111,6 +112,13 @@ class Ended:
         if not lines:
             return "; it said nothing"
         return f"; its last words: {shortened(lines if framed else lines[-1:])}"
+
+    @property
+    def first_words(self) -> str:
+        """The first line that speaks of an error, for messages; empty where the last words hold it."""
+        line = next(filter(None, map(first_error, (self.errors, self.output))), "")
+        told = f"; it said: {shortened([line])}"
+        return "" if not line or shortened([line]) in self.last_words else told
 
     @property
     def names_no_rank(self) -> bool:
@@ -310,7 +318,8 @@ def set_up(program: Program) -> None:
     """
     where, word = f"program {program.name!r}: its", program.command[0]
     if program.setup and (ended := execute(program.setup, SETUP_LIMIT)).reason:
-        raise InputError(f"{where} setup {list(program.setup)} failed, {ended.reason}{ended.last_words}")
+        said = ended.first_words + ended.last_words
+        raise InputError(f"{where} setup {list(program.setup)} failed, {ended.reason}{said}")
     if "{" not in word and shutil.which(word) is None:
         raise InputError(
             f"{where} command cannot be started: {word!r} is no executable file here, nor the name of one "

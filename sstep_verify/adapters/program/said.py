@@ -32,6 +32,14 @@ FILLER = re.compile(r"This typically refers to a problem with your application|P
 RANKED = re.compile(r"\bRANK \d+|\brank \d+ with PID")
 """Where a launcher names the rank that ended."""
 
+ERROR = re.compile(
+    r"(?i)\berror\b|\bfatal\b|no space left|undefined reference|no such file|not found|cannot\b"
+)
+"""Where a line speaks of an error, in words of compilers, linkers, shells and the system."""
+
+OF_MAKE = re.compile(r"g?make(\[\d+\])?: (\*\*\*|Entering|Leaving)")
+"""Beginning of a line of make that says that a command failed, or where it is."""
+
 NAMED = re.compile(r"(?i)\b(?:rank|process|task|node|proc|pe)s?\b\W{0,3}\d|\[\d+\]")
 """Where a text may name a rank, in words of MPI libraries, launchers and programs."""
 
@@ -94,6 +102,15 @@ def last_lines(text: str) -> tuple[list[str], bool]:
     if not any(map(RANKED.search, message)):
         message = [*[line.strip("= ") for line in lines if RANKED.search(line)][:1], *message]
     return [*above[-1:], *message][:LAST_LINES], True
+
+
+def first_error(text: str) -> str:
+    """The first line of a text that speaks of an error, such as a compiler's; empty where none does.
+
+    What make says of its own is passed over: it repeats that a command failed.
+    """
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if ERROR.search(line) and not OF_MAKE.match(line)), "")
 
 
 def may_name_rank(text: str) -> bool:

@@ -133,6 +133,25 @@ def test_a_program_may_come_of_its_set_up(tmp_path):
     set_up(Program("p", ("{dir}/program",)))  # Known with the folder of a run only.
 
 
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        (["a.c:3:1: error: expected ;", "a.c:9:1: error: more", "make: *** [x] Error 1"], "error: expected ;"),
+        (["ld: write: No space left on device", "make: *** [x] Error 1"], "No space left"),
+        (["make[1]: *** [x] Error 1", "make: *** [y] Error 2"], ""),
+        (["one line", "fatal error: the last"], "the last"),
+    ],
+)  # fmt: skip
+def test_a_set_up_that_fails_is_told_with_the_first_line_of_an_error(lines, named):
+    script = "import sys; sys.exit(sys.argv[1])"
+    with pytest.raises(InputError) as refused:
+        set_up(Program("p", ("p",), setup=(sys.executable, "-c", script, "\n".join(lines))))
+    told = str(refused.value).partition("] failed, ")[2]
+    assert told.endswith(f"its last words: {lines[-1]}")
+    assert told.count(named or "last words") == 1
+    assert ("it said: " in told) == (named not in lines[-1])
+
+
 def test_a_script_that_does_not_exist_is_no_failure_of_a_solver(tmp_path):
     script = tmp_path / "solver.py"
     with pytest.raises(InputError, match=r"solver\.py', which does not exist"):
