@@ -348,16 +348,22 @@ def _ending(problem: Problem, training: Training) -> str:
             f"; scale {scaled}, or ask for a larger one",
         ),
     )
-    told = f"{measure} at most {at_most(stated.relative[1])}, gap at most {at_most(stated.gap[1])}"
+    relative = limit_in_words(stated.relative[1])
+    if problem.is_svm and stated.relative[1] == math.inf > stated.gap[1]:
+        relative += " (the dual value is not shown to be above 0)"
+    told = f"{measure} {relative}, gap {limit_in_words(stated.gap[1])}"
     if not problem.is_svm:
-        told += f", residual at most {at_most(stated.residual[1])}"
+        told += f", residual {limit_in_words(stated.residual[1])}"
     return f"{reason}{told}, after {counted(training.iteration, 'iteration')}{way_out}"
 
 
+def limit_in_words(value: float) -> str:
+    """An upper limit, ``at most 1.01``; ``unknown`` where it is infinite."""
+    return "unknown" if value == math.inf else f"at most {at_most(value)}"
+
+
 def at_most(value: float) -> str:
-    """A number that is at least zero in three digits, rounded up; in words where it is infinite."""
-    if value == math.inf:
-        return "no number"
+    """A finite number that is at least zero in three digits, rounded up."""
     # Of numbers that small the last digits are not those of the decimals.
     value = max(value, 1e-300) if value else value
     return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(value)):.3g}"

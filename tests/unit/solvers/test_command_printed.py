@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from plant import edited_module
 
+from sstep_verify.adapters import written
 from sstep_verify.adapters.printed import features_read, require_printed, require_printed_windows
 from sstep_verify.adapters.written import ALL_ROWS
 from sstep_verify.costs.tuning import Tuner
@@ -43,6 +44,20 @@ def summary(lines, loss, cache, ranks=2, samples=12) -> tuple:
     said = "\n".join(lines(training, local, [dict.fromkeys(PHASES, 1.0)] * ranks, ""))
     options = {"cache": cache, "exchange": "allreduce or gram", "ranks": ranks, "block": block}
     return problem, 5, options, said
+
+
+@pytest.mark.parametrize("least", [1.0, np.inf])
+@pytest.mark.parametrize("loss", [Hinge(1.0), Ridge(1.0)])
+def test_the_ending_holds_the_limits_of_the_result_be_they_known_or_not(loss, least):
+    problem, _, _, said = summary(pipeline.summary_lines, loss, 0)
+    result = {"stopped": "iterations", "iterations": 64, "relative": least, "gap": 1.0, "residual": 1.0}
+    if least == 1.0:
+        written._require_ending(problem, result, said, 0)
+        result["relative"] = 2.0
+    with pytest.raises(ConductError, match="relative"):
+        written._require_ending(problem, result, said, 0)
+    unknown = said.replace(" at most 1,", " unknown (for a reason),", 1)
+    written._require_ending(problem, result | {"relative": np.inf}, unknown, 0)
 
 
 CASES = [(loss, cache) for loss in (Hinge(1.0), Ridge(1.0)) for cache in (0, ALL_ROWS, 60, 10**4)]

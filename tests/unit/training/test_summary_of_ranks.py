@@ -16,7 +16,13 @@ from sstep_verify.solver.clock import PHASES
 from sstep_verify.solver.communicator import SelfCommunicator
 from sstep_verify.solver.training import pipeline
 from sstep_verify.solver.training.enclosure import Stated
-from sstep_verify.solver.training.pipeline import at_most, certified_or_not, stated_values, summary_lines
+from sstep_verify.solver.training.pipeline import (
+    at_most,
+    certified_or_not,
+    limit_in_words,
+    stated_values,
+    summary_lines,
+)
 from sstep_verify.trajectory import BELOW_FLOAT64
 
 STATED = Stated((1e-6, 1.23401e-5), (2.0, 3.0), (math.nan, math.nan), (0.5e-7, 1.00001e-7))
@@ -97,14 +103,23 @@ def test_what_is_stated_is_rounded_outward_and_the_same_in_line_and_file():
     assert file["primal"] >= 3.0 + 1.23401e-5
 
 
-@pytest.mark.parametrize("upper", [4.8e-7, math.inf])
+@pytest.mark.parametrize(
+    ("upper", "limits"),
+    [
+        (4.8e-7, "relative gap at most 4.8e-07, gap at most 1.24e-05"),
+        (
+            math.inf,
+            "relative gap unknown (the dual value is not shown to be above 0), gap at most 1.24e-05",
+        ),
+    ],
+)
 @pytest.mark.parametrize("stopped", BELOW_FLOAT64)
-def test_a_tolerance_that_float64_cannot_show_is_told_with_the_way_out(stopped, upper):
+def test_a_tolerance_that_float64_cannot_show_is_told_with_the_way_out(stopped, upper, limits):
     """The only numbers are those of the enclosure: an estimate beside them may be above its own limit."""
     *_, last = summary([dict.fromkeys(PHASES, 0.0)], stopped, STATED._replace(relative=(0.0, upper)))
     assert last == (
-        f"tolerance 1e-08 is below what float64 can show here: relative gap at most {at_most(upper)}, gap at "
-        "most 1.24e-05, after 64 iterations; scale the data, or ask for a larger one"
+        f"tolerance 1e-08 is below what float64 can show here: {limits}, after 64 iterations; scale the "
+        "data, or ask for a larger one"
     )
 
 
@@ -113,7 +128,8 @@ def test_a_printed_number_is_never_below_its_value(seed):
     drawn = np.random.Generator(np.random.PCG64(seed))
     for value in (10.0 ** drawn.uniform(-320, 300, 300)).tolist():
         assert float(at_most(value)) >= value
-    assert (at_most(0.0), at_most(1.001), at_most(math.inf)) == ("0", "1.01", "no number")
+    assert (at_most(0.0), at_most(1.001)) == ("0", "1.01")
+    assert (limit_in_words(1.001), limit_in_words(math.inf)) == ("at most 1.01", "unknown")
 
 
 def test_what_is_measured_on_the_way_is_said_to_be_an_estimate():
