@@ -183,6 +183,8 @@ class HintKind(StrEnum):
     """A coordinate changed that no step drew."""
     STARTED_ELSEWHERE = "started_elsewhere"
     """The run may have started from another alpha than the one asked for."""
+    STARTED_AT_ZERO = "started_at_zero"
+    """The run is correct if it started from 0, and not from the alpha asked for."""
     DEPENDS_ON_RECORDING = "depends_on_recording"
     """The run made again with every window's end recorded is correct, and this one is not."""
     AT_LIMITS = "at_limits"

@@ -28,7 +28,12 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.comparison import Comparison, Window, decisive, unbounded, wrong
-from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
+from sstep_verify.checks.shared.continued import (
+    continued_key,
+    continued_request,
+    joined,
+    started_at_zero,
+)
 from sstep_verify.checks.shared.last_window import hints_of_last_window
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
 from sstep_verify.checks.shared.signs import FIRST_ALPHA, NO_LOG, hints_of_signs
@@ -102,6 +107,9 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         if after is not None:
             broken = broken_chain(case, after)
             comparison = broken or _judge_continued(after, step_judge)
+            decides = verdict.status is not Status.FAIL and comparison.status is Status.FAIL
+            if decides and _correct_from_zero(after, step_judge):
+                comparison = started_at_zero(comparison)
             judged = 0 if broken else after.length
             verdict = joined(verdict, case, plain, after, comparison, _origin(case), judged)
         verdicts.append(verdict)
@@ -112,6 +120,23 @@ def _judge_continued(trajectory: Trajectory, step_judge: StepJudge) -> Compariso
     """The step of a continued run with the largest ratio."""
     judged = step_judge.run(trajectory)
     return placed(judged, judged.worst) if judged.worst else unbounded(why=Why.NO_BOUND)
+
+
+def _correct_from_zero(trajectory: Trajectory, step_judge: StepJudge) -> bool:
+    """Whether the steps of a run are correct, and led to what it recorded, if it started from 0."""
+    case, log = step_judge.case, trajectory.log
+    if log is None or log.shape != (trajectory.length, case.stream.block) or not trajectory.length:
+        return False
+    draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length)
+    alphas = np.zeros_like(trajectory.alphas)
+    for place, iteration in enumerate(trajectory.iterations.tolist()):
+        made = draws[:iteration].ravel()
+        alphas[place, made] = log[:iteration].ravel()
+        # An adapter that has the log and no alpha leaves the start in what no step drew.
+        if not np.array_equal(alphas[place, made], trajectory.alphas[place, made]):
+            return False
+    comparison = _judge_continued(replace(trajectory, alphas=alphas), step_judge)
+    return comparison.status is Status.PASS
 
 
 def _origin(case: Case) -> str:

@@ -352,6 +352,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
     ),
     HintKind.UNDRAWN_MOVED: lambda: "No step drew this coordinate.",
     HintKind.STARTED_ELSEWHERE: lambda: "The run may have started from another alpha.",
+    HintKind.STARTED_AT_ZERO: lambda: "The run started from 0, and not from the alpha asked for.",
     HintKind.DEPENDS_ON_RECORDING: lambda: (
         "Made again with every window's end recorded, the run is correct: "
         "it depends on what is recorded, or differs from run to run."
@@ -385,6 +386,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
 """What each hint says."""
 
 BRIEF_HINTS = (
+    HintKind.STARTED_AT_ZERO,
     HintKind.READING,
     HintKind.CONVENTION,
     HintKind.DRAWS,

@@ -25,6 +25,9 @@ OF_ROWS = kernel_entries.ID
 HINTED = (*PRIMARY, ENDS, OF_ROWS)
 """Checks whose failures may come from a convention."""
 
+FROM_ZERO = 'start = "zero"'
+"""The convention of a program that ignores its start vector."""
+
 WORK = 1 << 25
 """Kernel entries of a run's steps (H b m) up to which its checks are made again: a second or so each."""
 
@@ -45,6 +48,10 @@ def name_conventions(
     failed = next((one for one in verdicts if one.status is Status.FAIL), None)
     if failed is None or check.id not in HINTED or described is None:
         return list(verdicts)
+    if any(hint.kind is HintKind.STARTED_AT_ZERO for hint in failed.hints):
+        hint = Hint(HintKind.CONVENTION, (FROM_ZERO,))
+        changed = replace(failed, hints=(*failed.hints, hint))
+        return [changed if one is failed else one for one in verdicts]
     if case.iterations * case.stream.block * case.problem.samples > WORK:
         return list(verdicts)
     alone = replace(case, s_values=(failed.s,))

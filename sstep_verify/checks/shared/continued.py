@@ -15,10 +15,10 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.shared.comparison import Comparison
 from sstep_verify.checks.shared.outcome import verdict_from
-from sstep_verify.checks.shared.signs import hints_of_signs
+from sstep_verify.checks.shared.signs import FIRST_ALPHA, hints_of_signs
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Note, NoteKind, Place, Status, Verdict
+from sstep_verify.verdict import Hint, HintKind, Note, NoteKind, Place, Status, Verdict
 
 CONTINUED = "continued run"
 """Sign of a run that is wrong where it continues one that is correct."""
@@ -74,6 +74,11 @@ def continued_request(
     return {continued_key(s): request}
 
 
+def started_at_zero(comparison: Comparison) -> Comparison:
+    """The comparison on a continued run that would be correct if it had started from 0."""
+    return replace(comparison, signs=(FIRST_ALPHA,), hints=(Hint(HintKind.STARTED_AT_ZERO),))
+
+
 def joined(
     verdict: Verdict,
     case: Case,
@@ -111,6 +116,7 @@ def joined(
             place=replace(place, run=continued_key(verdict.s)),
             evidence=evidence,
         )
+    at_zero = any(one.kind is HintKind.STARTED_AT_ZERO for one in comparison.hints)
     return verdict_from(
         verdict.check,
         case,
@@ -123,8 +129,8 @@ def joined(
         executed=verdict.executed,
         terms=verdict.terms,
         evidence=evidence,
-        signs=(CONTINUED,),
-        hints=(*comparison.hints, *hints_of_signs(comparison.signs)),
+        signs=comparison.signs if at_zero else (CONTINUED,),
+        hints=comparison.hints if at_zero else (*comparison.hints, *hints_of_signs(comparison.signs)),
         coverage=verdict.coverage,
         notes=verdict.notes,
     )

@@ -210,6 +210,11 @@ KINDS = {
         "message-count", PASS, 0.0, 0.0, place=Place(found=8.0, expected=8, item="collectives"),
         units=MESSAGES_ONLY,
     ),
+    "step-replay, started at 0": verdict(
+        "step-replay", FAIL, 0.4, 0.0, requirement="S-2.1",
+        place=replace(STEP, run="s=8/continued"),
+        hints=(Hint(HintKind.STARTED_AT_ZERO), Hint(HintKind.CONVENTION, ('start = "zero"',))),
+    ),
     "several runs": verdict("window-replay", PASS, notes=(Note(NoteKind.CONDITION, (1e8,)),)),
     "claim-honesty": verdict(
         "claim-honesty", FAIL, 3.0, 1e-12, place=Place(found=1e-9, expected=3.0, item="gap"),

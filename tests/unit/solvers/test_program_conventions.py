@@ -21,6 +21,7 @@ from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS, cases_to_judge, verdicts_of
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.diagnosis.candidates import SOLVED_ONCE
 from sstep_verify.errors import RefusedError
 from sstep_verify.oracle.facade import Oracle
@@ -196,7 +197,11 @@ def test_a_start_that_is_not_taken_fails_unless_that_is_said(tmp_path):
     silent = ProgramSolver(read_program(file(tmp_path, "", "log")))
     verdict = judge(silent, *few())[-1]
     assert (verdict.check, verdict.status) == ("step-replay", Status.FAIL)
-    assert verdict.requirement == "S-2.8"
+    assert verdict.requirement == "S-2.1"
+    problem, stream, s = few()
+    case = Case("p", problem, stream, (s,), stream.length, silent.declaration)
+    (named,) = name_conventions(CHECKS[verdict.check], case, {}, silent, [verdict], Oracle(problem))
+    assert named.hints == (*verdict.hints, Hint(HintKind.CONVENTION, ('start = "zero"',)))
     told = ProgramSolver(read_program(file(tmp_path, '[conventions]\nstart = "zero"\n', "log")))
     assert [one.status for one in judge(told, *few())] == [Status.PASS] * 2
 
