@@ -55,7 +55,7 @@ from sstep_verify.checks.shared.continued import (
 )
 from sstep_verify.checks.shared.last_window import hints_of_last_window
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
-from sstep_verify.checks.shared.signs import hints_of_signs
+from sstep_verify.checks.shared.signs import hints_of_signs, signs_of_one_run
 from sstep_verify.checks.shared.terms import core_terms, quantity_terms
 from sstep_verify.checks.window.choose import choose_windows, screenable
 from sstep_verify.checks.window.ends_apart import EndsApart
@@ -212,7 +212,11 @@ def _judge_run(
         full = any(begin + s <= trajectory.length for begin in judged)
         begins = (one.window.begin for one in open_too)
         last = hints_of_last_window(begins, trajectory.length, s, others=full)
-        hints = *largest.hints, *hints_of_signs(largest.signs), *found.hints, *last
+        apart = case.formulas.level < 2
+        moved = hints_of_signs(largest.signs, apart=apart and largest.window.begin > 0)
+        if not apart:
+            fields["signs"] = signs_of_one_run(largest.signs)
+        hints = *largest.hints, *moved, *found.hints, *last
         if case.problem.kernel.linear and case.formulas.weights is None and _small(largest, trajectory):
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
         fields |= {"defects": found.defects, "hints": hints}

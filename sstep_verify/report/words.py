@@ -350,7 +350,12 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         "A kernel, gradient, increment or the data may be in float32: "
         "compute it in float64, or declare float32."
     ),
-    HintKind.UNDRAWN_MOVED: lambda: "No step drew this coordinate.",
+    HintKind.UNDRAWN_MOVED: lambda apart="": (
+        "The window is between the results of two runs, and no step of it drew this coordinate. "
+        "Earlier steps may differ."
+        if apart
+        else "No step drew this coordinate."
+    ),
     HintKind.STARTED_ELSEWHERE: lambda: "The run may have started from another alpha.",
     HintKind.STARTED_AT_ZERO: lambda: "The run started from 0, and not from the alpha asked for.",
     HintKind.DEPENDS_ON_RECORDING: lambda: (

@@ -10,11 +10,12 @@ from judged import hinted, named
 
 from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
+from sstep_verify.checks.shared.signs import APART
 from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis.factors import ROWS_OR_ONE
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.specification import OFF
-from sstep_verify.verdict import PLACE, HintKind, Status
+from sstep_verify.verdict import PLACE, Hint, HintKind, Status
 
 GENERATOR = np.random.Generator(np.random.PCG64(11))
 SAMPLES, S = 16, 5
@@ -55,7 +56,8 @@ def solver_of(*, log, last=1.0, shifted=False, labels=1.0, precision=np.float64,
 def test_no_mistake_in_steps_explains_what_moved_undrawn():
     verdict = judge(solver_of(log=False, last=-1.0), PROBLEM, STREAM, S)[-1]
     assert verdict.status is Status.FAIL
-    assert HintKind.UNDRAWN_MOVED in hinted(verdict)
+    # The window is between the results of two runs, whose steps before it are at fault.
+    assert Hint(HintKind.UNDRAWN_MOVED, (APART,)) in verdict.hints
     assert verdict.place.coordinate not in STREAM.blocks(verdict.place.begin, verdict.place.end)
     assert verdict.requirement == "S-3.1"
 

@@ -17,8 +17,26 @@ NO_LOG = "no step log"
 """Sign of a log that was left out, is of another shape or was not filled: it contradicts nothing."""
 
 
-def hints_of_signs(signs: Iterable[str]) -> tuple[Hint, ...]:
-    """Hints for what two recorded alpha contradict, by the signs of it."""
-    found, moved = set(signs), {STREAM, WRITE_BACK}
-    kinds = {HintKind.UNDRAWN_MOVED: moved <= found, HintKind.STARTED_ELSEWHERE: FIRST_ALPHA in found}
-    return tuple(Hint(kind) for kind, told in kinds.items() if told)
+APART = "two runs"
+"""Detail of the hint on a coordinate that differs between the results of two runs."""
+
+UNDRAWN = {STREAM, WRITE_BACK}
+"""Signs of a coordinate that changed and was not drawn."""
+
+
+def hints_of_signs(signs: Iterable[str], *, apart: bool = False) -> tuple[Hint, ...]:
+    """Hints for what two recorded alpha contradict, by the signs of it; they may be of runs `apart`."""
+    found = set(signs)
+    moved = Hint(HintKind.UNDRAWN_MOVED, (APART,) if apart else ())
+    started = Hint(HintKind.STARTED_ELSEWHERE)
+    return (*[moved] * (found >= UNDRAWN), *[started] * (FIRST_ALPHA in found))
+
+
+def signs_of_one_run(signs: Iterable[str]) -> tuple[str, ...]:
+    """Signs by which the requirement is named where both alpha are of one run.
+
+    A coordinate that no step of the stream draws was changed by one then, which S-3.12 allows to none.
+    That other coordinates were drawn is told by defects.
+    """
+    found = tuple(signs)
+    return (WRITE_BACK,) if set(found) == UNDRAWN else found

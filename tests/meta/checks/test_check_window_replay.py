@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from judged import hinted
 from plant import plant
 
 from sstep_verify.campaign.verdicts.measured import measuring_points
@@ -30,7 +29,7 @@ from sstep_verify.quantities import quantities_of, required_quantities
 from sstep_verify.recurrence.mutation import off_by
 from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
 from sstep_verify.solver import windows as windows_module
-from sstep_verify.verdict import PLACE, HintKind, Status, Why
+from sstep_verify.verdict import PLACE, Hint, HintKind, Status, Why
 
 S_VALUES = (1, 4, 16)
 
@@ -168,7 +167,8 @@ def test_a_coordinate_that_was_not_drawn_must_not_move():
 
     verdict = _judge(case, tested, change=disturb)[4]
     assert verdict.status is Status.FAIL
-    assert HintKind.UNDRAWN_MOVED in hinted(verdict)
+    assert Hint(HintKind.UNDRAWN_MOVED) in verdict.hints
+    assert verdict.requirement == "S-3.12"
     assert (verdict.place.found, verdict.place.expected) == (0.25, 0.0)
 
 

@@ -210,6 +210,10 @@ KINDS = {
         "message-count", PASS, 0.0, 0.0, place=Place(found=8.0, expected=8, item="collectives"),
         units=MESSAGES_ONLY,
     ),
+    "window-replay, between two runs": verdict(
+        "window-replay", FAIL, requirement="S-3.1", place=Place(8, 16, 3),
+        hints=(Hint(HintKind.UNDRAWN_MOVED, ("two runs",)),),
+    ),
     "step-replay, started at 0": verdict(
         "step-replay", FAIL, 0.4, 0.0, requirement="S-2.1",
         place=replace(STEP, run="s=8/continued"),
