@@ -91,6 +91,18 @@ class Factored(NamedTuple):
             most = self.height * (2.0 * np.abs(alpha).sum() + 4.0 * np.abs(log).sum())
         return not most <= largest
 
+    def steps_within(self, alpha: np.ndarray, log: np.ndarray, largest: float) -> int:
+        """Leading steps before which no entry of A'a may exceed a size, whatever a row's product.
+
+        What a step itself left does not count: a wrong value says nothing of how the step was made.
+        """
+        if not self.may_overflow(alpha, log, largest):
+            return len(log)
+        with np.errstate(over="ignore", invalid="ignore"):
+            left = np.cumsum(np.abs(log).sum(axis=1))
+            most = self.height * (2.0 * np.abs(alpha).sum() + 4.0 * np.append(0.0, left[:-1]))
+        return int(np.argmin(most <= largest))
+
 
 NOT_FACTORED = Factored()
 

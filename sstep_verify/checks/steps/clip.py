@@ -51,7 +51,7 @@ def judge_clipped_step(rows, weights, state, segment, step, constants, progress,
         shift * moved,
     )  # fmt: skip
     # Neither a sum of its terms nor omega overflows, and no term is 0 times a number that did.
-    known = size <= sums.largest and shift <= sums.largest
+    known = size <= sums.largest and shift <= sums.largest and segment.drift[step] < np.inf
     if shift > 0.0:
         # The shift, which may be subnormal, meets the increments that the solver made.
         error += constants.underflow_error * moved + shift * state.increment_error[i]

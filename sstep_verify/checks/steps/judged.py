@@ -37,9 +37,6 @@ from sstep_verify.trajectory import Trajectory
 SEGMENT = 1 << 12
 """Coordinates drawn in the steps that are judged in one call, at most."""
 
-NOTHING = -1.0
-"""In place of the largest number: no number is smaller, so that nothing is promised."""
-
 BUDGET = 1_000_000
 """Steps of a run up to which all are judged; of a longer one as many, or `SHARE` of them."""
 
@@ -316,19 +313,21 @@ class StepJudge:
                 self._skip(trajectory, state, at, stop)
                 formed = -1
                 continue
-            segment = Segment(draws[part], log[part], width, at, stop == trajectory.length, errors[part])
-            sums = constants.sums
-            if self.rows.factored.may_overflow(state.alpha, segment.log, sums.largest):
-                sums = sums._replace(largest=NOTHING)
-            of_segment = constants._replace(sums=sums)
-            clip, solve = (of_segment, None) if case.problem.is_svm else (None, of_segment)
+            of_part = errors[part].copy()
+            within = self.rows.factored.steps_within(state.alpha, log[part], constants.sums.largest)
+            # Of later steps a product may be no number, so that nothing is promised.
+            of_part[within:] = np.inf
+            segment = Segment(draws[part], log[part], width, at, stop == trajectory.length, of_part)
+            clip, solve = (constants, None) if case.problem.is_svm else (None, constants)
             rows, counts, kept = None, tally.part(part), self._room(stop - at)
             if weights is None:
                 rows = self.rows.of(segment.draws)
             elif formed < 0 or stop - formed > FORMED_AGAIN:
                 form(weights, state)
                 formed = at
-            judge_steps(rows, weights, state, segment, sums, clip, solve, self._block, kept, counts)
+            judge_steps(
+                rows, weights, state, segment, constants.sums, clip, solve, self._block, kept, counts
+            )
             yield Passed(kept, segment, counts, clip, solve)
 
     def _weights_of(

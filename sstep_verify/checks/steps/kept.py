@@ -29,7 +29,7 @@ class Segment(NamedTuple):
         Whether the run ends here, so that a short window is its tail.
     drift : ndarray, shape (steps,)
         What a state carried beside alpha adds to the error of each gradient (K-RR: residual, in the
-        2-norm).
+        2-norm); infinite where nothing is promised, since a product may be no number.
     """
 
     draws: np.ndarray

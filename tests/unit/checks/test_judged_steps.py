@@ -53,6 +53,21 @@ def test_rows_formed_for_a_segment_judge_as_the_whole_matrix_does(task, monkeypa
     assert np.array_equal(found.tally.first, whole.tally.first)
 
 
+@pytest.mark.parametrize("options", [{}, {"exchange": "gram"}], ids=["rows", "weights"])
+@pytest.mark.parametrize("task", TASKS)
+def test_a_logged_value_that_is_no_size_of_a_number_is_wrong_and_earlier_steps_are_judged(task, options):
+    """With a linear kernel as well, of which products may overflow from that step on."""
+    case, run = logged(task, KERNELS[0], **options)
+    draws, generator = case.stream.blocks(0, 60), np.random.Generator(np.random.PCG64(8))
+    places = [k for k in range(2, 50) if np.isin(draws[k], draws[k + 1 :]).all()]
+    for value in (np.nan, np.inf, -np.inf, 1e308, -1e308):
+        log, k = run.log.copy(), int(generator.choice(places))
+        log[k] = value
+        found = StepJudge(case, Oracle(case.problem)).run(replace(run, log=log))
+        assert found.wrong[0] == k
+        assert np.isfinite(found.tally.bound[:k]).all()
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_the_drift_of_weights_is_followed_once_a_run(task, monkeypatch):
     case, run = logged(task, KERNELS[0], exchange="gram")

@@ -87,3 +87,13 @@ def test_entries_of_the_weights_that_may_overflow():
     # 3/2 (2 * 3 + 4 * 5) = 39.
     factored, alpha, log = Factored(3, 2.5, 1.5), np.array([1.0, -2.0]), np.array([[-5.0]])
     assert [factored.may_overflow(alpha, log, largest) for largest in (39.0, 38.99)] == [False, True]
+
+
+def test_steps_before_which_no_entry_of_the_weights_may_overflow():
+    # 3/2 (2 * 3 + 4 * 5) = 39 after the first step, 3/2 * 2 * 3 = 9 before it.
+    factored, alpha = Factored(3, 2.5, 1.5), np.array([1.0, -2.0])
+    for value in (5.0, np.nan, np.inf, 1e308):
+        log = np.array([[-5.0], [value], [0.0]])
+        found = [factored.steps_within(alpha, log, largest) for largest in (8.9, 9.0, 39.0, 1e300)]
+        assert found == [0, 1, 2, 3 if value == 5.0 else 2]
+    assert Factored().steps_within(alpha, log, 1.0) == 3
