@@ -65,6 +65,7 @@ def freedoms(found):
         values["window beyond m"] |= {s * family.block[0] > dense.shape[0] for s in family.s}
         if task == "krr":
             values["b"] |= {*family.block}
+            values["target of 0"] |= {*(data.targets == 0.0).tolist()}
         else:
             values["labels"].add(len({*data.targets.tolist()}))
         values["stream"].add(
@@ -76,7 +77,7 @@ def freedoms(found):
 KNOWN = {
     "m", "n", "H", "s", "b", "short last window", "C", "lambda", "degree", "offset", "sigma", "format", "density",
     "empty sample", "place of the empty sample", "first value of a sample is 0", "empty feature",
-    "repetition of samples", "window beyond m", "labels", "start", "stream",
+    "repetition of samples", "window beyond m", "labels", "target of 0", "start", "stream",
 }  # fmt: skip
 
 
@@ -145,25 +146,43 @@ def _drawn_by(family):
     return IndexStream("uniform", samples, family.block[0], end, family.seed).blocks(family.start, end)
 
 
-def _makes_small_steps(family):
-    """Whether the reference moves a coordinate by less than 1e-4, and by more than it rounds."""
+@cache
+def _sizes_of_steps(number):
+    """By how much each step of the reference moves a coordinate at most, for a family of ci by its place."""
+    family = families("ci", USUAL)[number]
     problem, end = _problem_of(family), family.start + family.iterations
     stream = IndexStream("uniform", problem.samples, family.block[0], end, family.seed)
     alpha = seeded_start(problem, family.seed) if family.start else np.zeros(problem.samples)
     request = RunRequest(problem, stream, 1, family.iterations, family.start, alpha, log=True)
-    run = ReferenceSolver().run(request)
-    for block, values in zip(_drawn_by(family), np.asarray(run.log), strict=True):
-        moved = np.abs(values - alpha[block]).max()
-        if 1e-10 < moved < 1e-4:
-            return True
+    sizes = []
+    for block, values in zip(
+        _drawn_by(family), np.asarray(ReferenceSolver().run(request).log), strict=True
+    ):
+        sizes.append(np.abs(values - alpha[block]).max())
         alpha[block] = values
-    return False
+    return np.array(sizes)
 
 
 @pytest.mark.parametrize(("task", "kernel"), [*product(TASKS, KERNELS)])
 def test_small_steps_are_made(task, kernel):
-    of_both = [one for one in families("ci", USUAL) if (one.task, one.kernel[0].name) == ((task,), kernel)]
-    assert any(map(_makes_small_steps, of_both))
+    """A coordinate moves by less than 1e-4, and by more than it rounds."""
+    sizes = [
+        _sizes_of_steps(number)
+        for number, one in enumerate(families("ci", USUAL))
+        if (one.task, one.kernel[0].name) == ((task,), kernel)
+    ]
+    assert any(((of_run > 1e-10) & (of_run < 1e-4)).any() for of_run in sizes)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_last_windows_of_one_and_of_two_steps_move_alpha(task):
+    """A solver that leaves out so short a window would be noticed, on fewer than 256 samples too."""
+    found = set()
+    for number, family in enumerate(families("ci", USUAL)):
+        if family.task == (task,) and load_data(family.data[0], None).data.shape[0] < 256:
+            tails = {family.iterations % s for s in family.s if 1 < s < family.iterations} & {1, 2}
+            found |= {tail for tail in tails if _sizes_of_steps(number)[-tail:].max() > 1e-10}
+    assert found == {1, 2}
 
 
 def _draws_a_twin_after_the_other(family):

@@ -26,7 +26,7 @@ GENERATED_DIGESTS = {
     "tall": "f0f70a0822eaa3d00e5cdbec2cead481d8182f1c15e30fb91b7ff5570dc3f6cc",
     "tall_regression": "b61879e8796afb1560144431ea7f5a8cef3b8772adcb8e08cccdd1d00d4a8370",
     "edges": "cbed8535d1a54199688d0f0bceba669f48419ee45f4a5eb7eff04fe7d5c5148e",
-    "edges_regression": "139a26fd91afc1683d2381565ca1dc582e51522b49842bad72c2115a84936acb",
+    "edges_regression": "ce2caa69ffd375cb5f2e4acb29dbd91b5992d87ab28da060da12ab680a19bce2",
     "edges_one_label": "bb65ab92b64e38c61bc437fa4fb284c71a87d853731301f75d19223017fac686",
     "small": "38f28584d94fda9fe6bc4ff58cff5c3d576ee2873ebb8a5d31b683e2f77c6a1a",
     "small_regression": "3407b0f9be96406044eeb499ea61a81172dae3b9f08b6f4d58bc40a39efd864f",
