@@ -21,9 +21,6 @@ from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.verdict import HintKind
 
-RIGHT = 3
-"""Right places that are asked, where several candidates explain the wrong ones."""
-
 NOTHING = Mutation("nothing is wrong")
 """Right steps, allowed what steps with a mistake are."""
 
@@ -62,7 +59,7 @@ def explanations(
     right_steps = Candidate((), alone[0].problem, mutation=NOTHING)
     if any(one.mutation is not NONE for one in explaining) and _explaining([right_steps], ordered):
         explaining = [one for one in explaining if one.mutation is NONE]
-    kept = _explaining(explaining, right[:RIGHT])
+    kept = _explaining(explaining, right)
     doubt = HintKind.AT_LIMITS if at_ends else None if kept else HintKind.PART_OF_RUN
     explaining = kept or explaining
     # One of each name; few runs look by chance like right steps on another problem, which goes first.

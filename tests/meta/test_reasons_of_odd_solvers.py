@@ -298,3 +298,25 @@ def test_a_log_that_leads_to_an_alpha_that_never_moves_refutes_that_values_are_n
     assert (verdict.check, verdict.status) == ("step-replay", Status.FAIL)
     assert verdict.defects == ()
     assert verdict.requirement == ("S-3.1" if problem.is_svm else "S-3.2")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_right_steps_of_the_log_contradict_is_in_a_part_of_the_run_at_most(seed):
+    """A coordinate that never leaves C, late in the run, looks like steps of several other mistakes."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    data, labels = generator.standard_normal((28, 5)), np.where(generator.random(28) < 0.5, -1.0, 1.0)
+
+    def solve(problem, blocks, s, a0, log):
+        labels, alpha, C = problem.targets, a0.copy(), problem.hinge.C
+        matrix = (problem.dense @ problem.dense.T) * labels * labels[:, None]
+        for place, i in enumerate(blocks.ravel()):
+            if not (place > 40 and alpha[i] == C):
+                alpha[i] = min(max(alpha[i] - (matrix[i] @ alpha - 1) / matrix[i, i], 0.0), C)
+            log[place] = alpha[i]
+        return alpha
+
+    problem = Problem("stays", data, labels, LinearKernel(), Hinge(0.3))
+    stream = IndexStream("uniform", 28, 1, 203, seed=seed)
+    verdict = judge(CallableSolver(solve, Declaration("stays", log=True)), problem, stream, 1)[-1]
+    assert verdict.status is Status.FAIL
+    assert bool(verdict.defects) == (HintKind.PART_OF_RUN in hinted(verdict)), verdict.reason

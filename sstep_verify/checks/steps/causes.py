@@ -17,12 +17,11 @@ from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.other_draws import draws_elsewhere
 from sstep_verify.checks.steps.place import placed
 from sstep_verify.checks.steps.step_statistics import NAMES
-from sstep_verify.checks.window.causes import causes_of
+from sstep_verify.checks.window.causes import causes_of, right_asked
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.defects import Diagnosis, diagnosis_of
 from sstep_verify.diagnosis.factors import Factor, off_by_a_factor
-from sstep_verify.diagnosis.search import RIGHT
 from sstep_verify.diagnosis.symbols import is_known
 from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.recurrence.mutation import Mutation, left_out
@@ -105,7 +104,8 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
         both = [*sides, *missing]
         both += [cause for cause in ending if cause.names not in {one.names for one in missing}]
         both = [one for one in both if one.everywhere] or both
-        causes = [replace(cause, doubt=HintKind.AT_LIMITS) for cause in both]
+        doubts = [HintKind.AT_LIMITS if one.everywhere else HintKind.PART_OF_RUN for one in both]
+        causes = [replace(one, doubt=doubt) for one, doubt in zip(both, doubts, strict=True)]
     else:
         sure = [cause for cause in ending if not cause.doubt and cause.mutation.name not in _named(missing)]
         causes = [*missing, *sure]
@@ -208,7 +208,7 @@ def wrong_windows(judged: JudgedRun) -> list[Comparison]:
         return []
     wrong = np.unique(judged.wrong // trajectory.s)
     right = np.setdiff1d(np.arange(-(-trajectory.length // trajectory.s)), wrong)
-    windows = [*_spread(wrong, WRONG), *_spread(right, RIGHT)]
+    windows = [*_spread(wrong, WRONG), *_spread(right, right_asked(trajectory.s))]
     replays = WindowReplays(case, judged.judge.oracle)
     return [_replayed(judged, window * trajectory.s, replays) for window in sorted(windows)]
 

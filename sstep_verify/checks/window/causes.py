@@ -24,6 +24,10 @@ from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import Status
 
+RIGHT, RIGHT_STEPS = 3, 64
+"""Windows without a wrong step in which a mistake is tried that explains the wrong ones: at least as many,
+and as many steps. A mistake in some steps only may look like another one, which few right steps refute."""
+
 NOT_STORED = left_out(WRITE_BACK)
 """What a lost tail is, seen from the last window: its new values are not stored."""
 
@@ -114,6 +118,11 @@ def suspects_in(case: Case, s: int, *, between: bool) -> Suspects:
     return suspects_of(problem, form, s, block, between=between, replacement=repeated)
 
 
+def right_asked(s: int) -> int:
+    """How many windows without a wrong step are asked, of so many steps."""
+    return max(RIGHT, RIGHT_STEPS // s)
+
+
 def causes_of(case: Case, s: int, comparisons: Sequence[Comparison], *, between: bool) -> list[Candidate]:
     """What ends every failed window that is diagnosed where the solver ended it.
 
@@ -122,7 +131,7 @@ def causes_of(case: Case, s: int, comparisons: Sequence[Comparison], *, between:
     ended = [comparison for comparison in comparisons if comparison.end is not None]
     places = [WindowEnd(*one.end) for one in ended if one.status is Status.FAIL]
     right = [WindowEnd(*one.end) for one in ended if one.status is Status.PASS]
-    causes = explanations(suspects_in(case, s, between=between), places, right)
+    causes = explanations(suspects_in(case, s, between=between), places, right[: right_asked(s)])
     # No step moves what its window does not draw: only other draws explain windows in which that happened.
     moved = any(
         STREAM in comparison.signs and comparison.status is Status.FAIL for comparison in comparisons
