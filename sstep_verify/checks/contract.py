@@ -114,6 +114,8 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
     # A factorisation may break down where numbers may be beyond the range, which K-RR tells by an error.
     ended = set() if case.problem.is_svm else {key for key in broken if runs[key][0].raised}
     beyond = bool(broken) and all(one.item == FINITE or one.run in ended for one in violations)
+    # A block may be singular to rounding though no number is large.
+    open_why = Why.NO_BOUND if broken <= ended else Why.OVERFLOW
     promised = not beyond or any(finite_promised(case, runs[key][0]) for key in broken)
     planned, count = len(runs) * len(ITEMS), len(violations)
     filled = tuple(dict.fromkeys(name for run, _ in runs.values() for name in run.filled))
@@ -136,7 +138,7 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
         count,
         count,
         0.0 if promised else np.inf,
-        why=None if promised else Why.OVERFLOW,
+        why=None if promised else open_why,
         place=step or (_spoiled(first) if first is not None else None),
     )
     raised = [(key, run.raised) for key, (run, _) in runs.items() if run.raised and key in broken]
@@ -349,7 +351,8 @@ CHECK = Check(
     judge=judge,
     given=True,
     bounds=("bounds/overflow",),
-    vacuous="no iteration was asked for, or a correct run may form numbers beyond its precision",
+    vacuous="no iteration was asked for, or a correct run may form numbers beyond its precision, or break "
+    "down in a factorisation of K-RR",
     level=0,
     all_runs=True,
 )
