@@ -102,6 +102,13 @@ MEANINGS: dict[str, str] = {
     "diagonal of the block system": "the diagonal of the block system",
     "lambda in the block system": "lambda in the block system",
     "lambda in the right-hand side": "lambda in the right-hand side",
+    "targets": "every target",
+    "m in the stale residual": "m times alpha of the window's start",
+    "lambda in the block system and the correction": "lambda in the block system and in the correction",
+    "m in the block system and the overlap": "m in the block system and times own increments",
+    "kernel entries left out of the block system and the correction": (
+        "the block system and the correction hold m only, and no kernel entry"
+    ),
     "kernel entries left out": "no step uses a kernel entry",
     "kernel entries left out of the block system": "the block system holds m only, and no kernel entry",
     "kernel entries left out of the right-hand side": (
@@ -187,7 +194,8 @@ USED: dict[tuple[str, str], tuple[str, str]] = {
         (PENALTY, "lambda"), ("lambda in the block system", "lambda"),
         ("lambda in the right-hand side", "lambda"), ("sigma", "sigma"), (UPPER, "C"),
         (SAMPLES, "m"), (ON_DIAGONAL, "m"), ("m in the right-hand side", "m"),
-        (OVERLAP, "m"),
+        (OVERLAP, "m"), ("m in the stale residual", "m"), ("m in the block system and the overlap", "m"),
+        ("lambda in the block system and the correction", "lambda"),
     )
     for symbol, used in (
         ("1/{0}^2", "1/{0}"), ("{0}", "{0}^2"), ("m", "m*{0}"), ("1/m", "{0}/m"), ("1/{0}", "1"),

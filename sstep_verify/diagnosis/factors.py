@@ -24,7 +24,7 @@ NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
 CURVATURE, KERNEL, PENALTY = map(NAMES.index, (quantities.CURVATURE, quantities.KERNEL, quantities.PENALTY))
 
 # NumPy's integers: of a constant of Python compiled code has a copy for each.
-_numbers: Any = np.arange(len(NAMES), len(NAMES) + 10)
+_numbers: Any = np.arange(len(NAMES), len(NAMES) + 14)
 
 BOTH = _numbers[0]
 """Number of the corrections for other coordinates and for the same one, taken together."""
@@ -38,11 +38,11 @@ ROW = DIAGONAL = _numbers[1]
 
 (
     UPPER_END, SHIFT_IN_CURVATURE, ENTRY_IN_CURVATURE, SYSTEM_DIAGONAL, SYSTEM_LAMBDA, SIDE_LAMBDA, SIDE_M,
-    M_EVERYWHERE,
+    M_EVERYWHERE, TARGETS, SIDE_STALE_M, PANEL_LAMBDA, PANEL_M,
 ) = _numbers[2:]  # fmt: skip
 """Numbers of the parts of a step that `PARTS` names."""
 
-COUNT = M_EVERYWHERE + 1
+COUNT = PANEL_M + 1
 """Quantities and parts of which a factor is looked for."""
 
 CORRECTIONS, M_ON_DIAGONAL = "correction for all coordinates", "m faulty only on the diagonal"
@@ -86,13 +86,30 @@ PARTS: dict[int, Part] = {
     SIDE_LAMBDA: Part("lambda in the right-hand side"),
     SIDE_M: Part("m in the right-hand side"),
     M_EVERYWHERE: Part("m in every entry of a block system", (quantities.OFF_DIAGONAL,), 1.0),
-}
+    TARGETS: Part("targets"),
+    SIDE_STALE_M: Part("m in the stale residual", ("m in the right-hand side",)),
+    PANEL_LAMBDA: Part(
+        "lambda in the block system and the correction",
+        (
+            quantities.CURVATURE, M_ON_DIAGONAL, "diagonal of the block system", quantities.OFF_DIAGONAL,
+            "lambda in the block system",
+        ),
+    ),
+    PANEL_M: Part(
+        "m in the block system and the overlap",
+        (quantities.CURVATURE, M_ON_DIAGONAL, "diagonal of the block system", quantities.OVERLAP),
+    ),
+}  # fmt: skip
 """Parts by number."""
+
+IN_WINDOWS = (SIDE_STALE_M, PANEL_LAMBDA, PANEL_M)
+"""Numbers of parts that are others of these where a window is one step, or draws no coordinate again."""
 
 NO_ENTRIES = {
     PENALTY: "kernel entries left out",
     SYSTEM_LAMBDA: "kernel entries left out of the block system",
     SIDE_LAMBDA: "kernel entries left out of the right-hand side",
+    PANEL_LAMBDA: "kernel entries left out of the block system and the correction",
 }
 """By numbers of what kernel entries are divided by: names where no entry is left, so lambda is not used."""
 
@@ -145,8 +162,10 @@ class Factor(NamedTuple):
 
     @property
     def size(self) -> float | None:
-        """The factor, ``1 + delta`` in the middle of the interval; None where the name says it."""
-        return None if self.name in NO_ENTRIES.values() else 1.0 + (self.low + self.high) / 2
+        """The factor, 0 or ``1 + delta`` in the middle of the interval; None where the name says it."""
+        if self.name in NO_ENTRIES.values():
+            return None
+        return 0.0 if self.low <= -1.0 <= self.high else 1.0 + (self.low + self.high) / 2
 
     def holds(self, mutation: Mutation) -> bool:
         """Whether a mutation changes nothing but this quantity."""
@@ -246,7 +265,7 @@ def off_by_a_factor(
             continue
         if not {*part.covered} & {factor.name for factor in factors}:
             factors.append(found)
-        elif known is None and is_certain(found):
+        elif known is None and is_certain(found) and number not in IN_WINDOWS:
             covered.append(found)
     # With one product a step, entries over another lambda and a stale product off by a factor are the same.
     first = PARTS[SIDE_LAMBDA].name, NO_ENTRIES[SIDE_LAMBDA]

@@ -54,6 +54,7 @@ def svm(
 def ridge(
     system=lambda kernel, block, m: kernel[np.ix_(block, block)] / PENALTY + m * np.eye(block.size),
     side=1.0, own=1.0, newest=PENALTY, correction=PENALTY, frozen=False, forgets=False, overlap=1.0,
+    targets=1.0, stale=1.0,
 ):  # fmt: skip
     """A K-RR with something wrong in each step."""
 
@@ -68,8 +69,8 @@ def ridge(
                     over = newest if t == place - 1 and newest != PENALTY else correction
                     seen = delta * ~known[drawn[t]] if forgets else delta
                     product += kernel[np.ix_(block, drawn[t])] @ seen / (over * side)
-                value = start if frozen else start + overlap * (alpha - start)
-                rest = y[block] - own * m * value[block] - product
+                value = start if frozen else stale * start + overlap * (alpha - start)
+                rest = targets * y[block] - own * m * value[block] - product
                 deltas.append(np.linalg.solve(system(kernel, block, m), rest))
                 alpha[block] += deltas[-1]
                 log[begin + place] = alpha[block]
@@ -133,6 +134,30 @@ PLANTED = [
     (KRR, RBF, 4, 8, "lambda left out of the newest correction", ridge(newest=1.0)),
     (KRR, RBF, 4, 8, "lambda left out of the correction", ridge(correction=1.0)),
     (KRR, LINEAR, 3, 8, "overlap" + OFF, ridge(overlap=-1.0)),
+    (KRR, RBF, 3, 8, "targets" + OFF, ridge(targets=-1.0)),
+    (KRR, LINEAR, 1, 1, "targets" + OFF, ridge(targets=0.5)),
+    (KRR, RBF, 3, 8, "m in the stale residual" + OFF, ridge(stale=0.0)),
+    (KRR, LINEAR, 3, 8, "m in the stale residual" + OFF, ridge(stale=2.0)),
+    (KRR, RBF, 3, 8, "lambda in the block system and the correction" + OFF, ridge(
+        lambda kernel, block, m: kernel[np.ix_(block, block)] + m * np.eye(block.size),
+        newest=1.0, correction=1.0,
+    )),
+    (KRR, LINEAR, 3, 8, "kernel entries left out of the block system and the correction", ridge(
+        lambda kernel, block, m: m * np.eye(block.size), newest=np.inf, correction=np.inf,
+    )),
+    (KRR, RBF, 3, 8, "m in the block system and the overlap" + OFF, ridge(
+        lambda kernel, block, m: kernel[np.ix_(block, block)] / PENALTY + PENALTY * m * np.eye(block.size),
+        overlap=PENALTY,
+    )),
+    (KRR, LINEAR, 3, 8, "samples" + OFF, ridge(
+        lambda kernel, block, m: kernel[np.ix_(block, block)] / PENALTY + (m - 1) * np.eye(block.size),
+        own=23 / 24,
+    )),
+    (KRR, LINEAR, 3, 8, "m taken as 1", ridge(
+        lambda kernel, block, m: kernel[np.ix_(block, block)] / PENALTY + np.eye(block.size), own=1 / 24
+    )),
+    (KRR, LINEAR, 3, 8, "alpha scaled by 1/lambda", ridge(targets=1.0 / PENALTY)),
+    (L1, LINEAR, 1, 8, "upper-end" + OFF, svm(upper=1.5)),
     (KRR, RBF, 1, 8, "overlap-dropped", ridge(overlap=0.0)),
     (KRR, RBF, 1, 8, "stale-alpha", ridge(frozen=True)),
     (KRR, LINEAR, 1, 8, "increments of coordinates of earlier windows left out", ridge(forgets=True)),

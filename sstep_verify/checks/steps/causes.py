@@ -21,10 +21,10 @@ from sstep_verify.checks.window.causes import causes_of, right_asked
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.defects import Diagnosis, diagnosis_of
-from sstep_verify.diagnosis.factors import Factor, off_by_a_factor
+from sstep_verify.diagnosis.factors import PARTS, TARGETS, Factor, off_by_a_factor
 from sstep_verify.diagnosis.symbols import is_known
-from sstep_verify.quantities import STREAM, WRITE_BACK
-from sstep_verify.recurrence.mutation import Mutation, left_out
+from sstep_verify.quantities import PENALTY, SAMPLES, STREAM, WRITE_BACK
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import HintKind, Status
 
@@ -32,6 +32,9 @@ SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
 
 SIDES = "steps from one limit of the box to the other left out"
+
+OF_PROBLEM = (PENALTY, SAMPLES, PARTS[TARGETS].name)
+"""Names of factors in all steps that make them those of another problem."""
 
 WORK = 1 << 18
 """Products of increments, and kernel entries, of a window up to which mistakes are tried in it."""
@@ -94,7 +97,9 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     ]
     # A step that was left out has its coordinate as it was; where no step moves, none of them is small.
     alphas = judged.trajectory.alphas
-    if (svm and not found.none_moved) or not (alphas != alphas[0]).any():
+    never = not (alphas != alphas[0]).any()
+    sized = [] if never else sized
+    if (svm and not found.none_moved) or never:
         ending = [cause for cause in ending if not cause.mutation.threshold]
     sides = [Candidate((SIDES,), case.problem)] if found.sides_left_out else []
     if sides and found.others_moved:
@@ -109,8 +114,11 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     else:
         sure = [cause for cause in ending if not cause.doubt and cause.mutation.name not in _named(missing)]
         causes = [*missing, *sure]
-        # A factor that is fitted to the steps says less than what needs none.
-        sized = [one for one in sized if not sure or is_certain(one)]
+        # A factor that is fitted to the steps says less than what needs none, and one on what a problem is
+        # made of says no more than that another was solved.
+        if sure:
+            of_problem = OF_PROBLEM if any(cause.mutation is NONE for cause in sure) else ()
+            sized = [one for one in sized if is_certain(one) and one.name not in of_problem]
         if not causes and case.diagnose and (formulas := formulas_of(judged)):
             named = formulas.items()
             causes, sized = [Candidate((name,), case.problem, part=part) for name, part in named], []

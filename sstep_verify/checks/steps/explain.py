@@ -30,6 +30,7 @@ from sstep_verify.checks.steps.step_statistics import (
     OVERLAP,
     PENALTY,
     SAME,
+    SAMPLES,
     STALE,
     STREAM,
     UPPER,
@@ -44,12 +45,16 @@ from sstep_verify.diagnosis.factors import (
     ENOUGH,
     ENTRY_IN_CURVATURE,
     M_EVERYWHERE,
+    PANEL_LAMBDA,
+    PANEL_M,
     ROW,
     SHIFT_IN_CURVATURE,
     SIDE_LAMBDA,
     SIDE_M,
+    SIDE_STALE_M,
     SYSTEM_DIAGONAL,
     SYSTEM_LAMBDA,
+    TARGETS,
     UPPER_END,
     explain,
     explain_end,
@@ -161,8 +166,7 @@ def _note_moves(kept, segment, tally, step, constants, found):
     else:
         found.moves[0] += int(logged != before)
         if 0.0 < box.upper < np.inf and bound < np.inf:
-            # A correct step that ended above an end says that this is no end.
-            found.high[UPPER_END] = min(found.high[UPPER_END], (box.upper - logged + bound) / box.upper)
+            _end_above(found, box.upper, logged, bound)
     if box.upper < np.inf and entry[UNCLIPPED] < np.inf:
         knot = box.threshold / (entry[OWN_ENTRY] + constants.shift) if box.threshold > 0.0 else 0.0
         value = finish(box, entry[NEW], knot)
@@ -170,6 +174,12 @@ def _note_moves(kept, segment, tally, step, constants, found):
             found.sides[int(logged != before), 0] += 1
         elif before == box.upper and value == box.lower:
             found.sides[int(logged != before), 1] += 1
+
+
+@inlined
+def _end_above(found, upper, logged, bound):
+    """Note that a step ended at a value that is no end of the box, so that this is not below it."""
+    found.high[UPPER_END] = min(found.high[UPPER_END], (upper - logged + bound) / upper)
 
 
 @inlined
@@ -218,6 +228,9 @@ def _clipped_step(kept, step, constants, effects, end, logged, found, at_end):
     if 0.0 < box.upper < np.inf:
         if logged < free - bound:
             explain(found, UPPER_END, logged - box.upper, -box.upper, bound)
+        elif logged <= free + bound and logged > box.upper:
+            # The minimiser itself, beyond the end: one that is above it may have been used.
+            _end_above(found, box.upper, logged, bound)
         else:
             found.low[UPPER_END] = np.inf
 
@@ -267,6 +280,13 @@ def _solved_step(kept, step, constants, effects, found):
         explain(found, SIDE_LAMBDA, moved, entry[PRODUCT], bound)
         explain(found, SIDE_M, moved, samples * entry[BEFORE], bound)
         explain(found, M_EVERYWHERE, moved, samples * (whole - increment), bound)
+        explain(found, SAMPLES, moved, samples * (entry[BEFORE] + increment), bound)
+        target = moved + applied + samples * entry[BEFORE] + entry[PRODUCT]
+        explain(found, TARGETS, moved, -target, bound)
+        explain(found, SIDE_STALE_M, moved, samples * entry[AT_START], bound)
+        corrected, again = entry[PRODUCT] - entry[OLD_PRODUCT], entry[BEFORE] - entry[AT_START]
+        explain(found, PANEL_LAMBDA, moved, applied - samples * increment + corrected, bound)
+        explain(found, PANEL_M, moved, samples * (increment + again), bound)
 
 
 @inlined

@@ -153,6 +153,12 @@ def test_entries_times_0_are_left_out_and_no_factor_on_lambda(number):
     assert (found.cause, found.size) == (NO_ENTRIES[number], None)
 
 
+def test_a_factor_that_may_be_0_is_0():
+    why = explanation(*[(-1.0 + 1e-12, 1.0, 1e-9)] * 3)
+    (found,) = factors_of(why, of_svm=False)
+    assert (found.name, found.size) == (NAMES[STALE], 0.0)
+
+
 def test_entries_that_may_have_either_sign_have_no_factor():
     assert factors_of(explanation(*[(-1.0, 1.0, 0.1)] * 3, quantity=PENALTY), of_svm=False) == []
 
