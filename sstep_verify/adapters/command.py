@@ -229,7 +229,7 @@ class CommandSolver(TrainingSolver):
     def _require_refused(self, words: Sequence[str], seed: int) -> None:
         """ConductError where a command continues with a checkpoint of a run that had another seed."""
         done = self._called([*words, "--seed", str(seed + 1)])
-        told = f"made with seed = {seed}, but this run has seed = {seed + 1}"
+        told = f"made with --seed = {seed}, but this run has --seed = {seed + 1}"
         if done.returncode in ENDED or told not in done.stderr.decode(errors="replace"):
             raise ConductError(
                 f"asked to continue with another seed, the command ends with exit code {done.returncode} "

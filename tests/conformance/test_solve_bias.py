@@ -46,7 +46,7 @@ def test_an_intercept_is_found_and_the_checkpoint_is_of_this_bias():
     assert _accuracy(said) > 95
     assert json.loads(str(arrays("r.npz")["options"]))["bias"] == "1"
     message = refused("solve", "points", *OPTIONS, "--out", "r.npz", "--bias", "2", "--resume")
-    assert "was made with bias = 1, but this run has bias = 2" in message
+    assert "was made with --bias = 1, but this run has --bias = 2" in message
 
 
 @pytest.mark.nightly

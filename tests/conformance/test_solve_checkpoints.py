@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import command
-from solve_here import BRIEF, LINEAR, arrays, done, refused
+from solve_here import BRIEF, LINEAR, arrays, contents, done, refused
 from solve_runs import SAMPLES, with_points
 
 from sstep_verify.errors import InputError
@@ -190,7 +190,7 @@ def test_a_checkpoint_of_other_options_or_data_is_refused():
     first = ["--task", "svm-l2", "--s", "4", "--iterations", "3000", "--out", "r.npz", "--tolerance", "0"]
     done("solve", "F", *first)
     for changed, words in (
-        (["F", *first, "--seed", "2"], "made with seed = 0, but this run has seed = 2"),
+        (["F", *first, "--seed", "2"], "made with --seed = 0, but this run has --seed = 2"),
         (["F", *first, "--C", "3"], "loss = SquaredHinge(C=1.0), but this run has loss = SquaredHinge(C=3.0)"),
         (["G", *first], "was made from data with digest"),
         (["F", *first, "--iterations", "10"], "because it is to end at 10"),
@@ -199,3 +199,31 @@ def test_a_checkpoint_of_other_options_or_data_is_refused():
     assert "after 5000 iterations" in done("solve", "F", *first, "--iterations", "5000", "--resume")
     done("solve", "F", *first, "--iterations", "5000", "--out", "s.npz")
     assert arrays("r.npz")["alpha"].tobytes() == arrays("s.npz")["alpha"].tobytes()
+
+
+def test_a_run_that_ended_within_its_first_interval_is_made_again_to_the_same_bits():
+    words = (*LINEAR, "--interval", "160", "--tolerance", "0")
+    done(*words, "--iterations", "100", "--out", "r.npz")
+    assert files.read_checkpoint(Path("r.npz.checkpoint")).place.iteration == 0
+    assert "--seed = 0" in refused(
+        *words, "--iterations", "400", "--out", "r.npz", "--seed", "1", "--resume"
+    )
+    done(*words, "--iterations", "400", "--out", "r.npz", "--resume")
+    done(*words, "--iterations", "400", "--out", "whole.npz")
+    whole, resumed = arrays("whole.npz"), arrays("r.npz")
+    for name in ("alpha", "iterations", "measured_iterations", "measured_relative", "gap"):
+        assert whole[name].tobytes() == resumed[name].tobytes(), name
+
+
+def test_a_result_is_not_replaced_by_one_of_fewer_iterations_of_the_same_run():
+    words = (*LINEAR, "--interval", "160", "--out", "r.npz")
+    done(*words, "--tolerance", "0", "--iterations", "400")
+    before = contents()
+    for fewer, iterations in ((["--tolerance", "0.9"], 320), (["--iterations", "330"], 330)):
+        code, _, told = command(*words, *fewer, "--resume")
+        assert code == 2
+        assert "400 iterations" in told
+        assert str(iterations) in told
+        assert contents() == before
+    assert "after 320 iterations" in done(*words, "--tolerance", "0.9", "--resume", "--force")
+    assert "after 500 iterations" in done(*words, "--tolerance", "0", "--iterations", "500", "--resume")

@@ -116,7 +116,7 @@ def test_what_does_not_go_together_is_refused():
         "u.npz",
     )
     assert "this run has at most" in refused(*linear, "--s", "t.npz")
-    assert "made with s = auto, but this run has s = 12" in refused(
+    assert "made with --s = auto, but this run has --s = 12" in refused(
         *AUTO[:-1], "12", *LONG, "--out", "t.npz", "--resume"
     )
 

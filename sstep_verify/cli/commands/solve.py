@@ -112,8 +112,9 @@ def command(**given):
     BLAS and threads, it ends with the same alpha to the last bit; on another kind it continues too, and
     says so, and on another number of ranks it is rejected.
     --resume also continues with more --iterations or a smaller --tolerance; without --iterations it makes
-    as many as the run before was to make. Files that are there are only replaced with --force; RESULT, its
-    checkpoint and the predictions also with --resume.
+    as many as the run before was to make. It begins where the last whole interval ended, at iteration 0 if
+    none did. It replaces no RESULT of more iterations of the same run. Files that are there are only
+    replaced with --force; RESULT, its checkpoint and the predictions also with --resume.
 
     A rank that is killed, loops, stands still, or leaves a collective out ends the whole job, and is named.
     Ranks are taken to hang when for more than --hang-limit seconds none of them enters or leaves a

@@ -18,7 +18,7 @@ import hashlib
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,13 +128,45 @@ def read_sequence(path: Path) -> tuple[tuple[Segment, ...], dict[str, Any]]:
         raise InputError(f"{path}: holds no sequence of s of sstep-verify solve ({error})") from error
 
 
+def iterations_of(path: Path, options: Mapping[str, Any], data: str) -> int:
+    """Iterations of the result in a file; 0 unless it is one of a run with these options and data."""
+    try:
+        require_archive(path)
+        with np.load(path, allow_pickle=False) as file:
+            theirs, digest = json.loads(str(file["options"])), str(file["data_digest"])
+            iterations = int(file["iterations"])
+        same = digest == data and not list(_differences(theirs, options))
+    except (*UNREADABLE, InputError):
+        return 0
+    return iterations if same else 0
+
+
 WAYS_OUT = {
     "loss": "give --task and --C or --lambda of that run",
     "kernel": "give --kernel of that run",
     "interval": "leave out --interval",
     INTERVALS: "leave out --interval",
+    "ranks": "start as many",
 }
 """What to do where not just an option of that name takes the value that is kept."""
+
+UNSAID = {"stream": "uniform", "bias": "0", INTERVALS: "all as long"}
+"""Values of the options that an identity does not name, see `decisions.identity_of`."""
+
+OPTIONS = ("block", "s", "seed", "exchange", "cache", "timers", "stream", "partition", "bias")
+"""Words of an identity that are options of these names."""
+
+
+def _differences(
+    theirs: Mapping[str, Any], ours: Mapping[str, Any]
+) -> Iterator[tuple[str, object, object]]:
+    """What decides bits, and is not the same in two identities: its name, and both values."""
+    for name in dict.fromkeys([*ours, *theirs]):
+        if name in (MACHINE, TOLERANCE, SINCE, CAP):
+            continue  # The first decides the last bits only, and the user is told; the others decide none.
+        values = [one.get(name, UNSAID.get(name, "not set")) for one in (theirs, ours)]
+        if values[0] != values[1]:
+            yield name, *values
 
 
 def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], data: str) -> None:
@@ -142,15 +174,14 @@ def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], 
 
     Raises InputError naming what differs, both values, and the way out.
     """
-    for name in dict.fromkeys([*options, *found.options]):
-        if name in (MACHINE, TOLERANCE, SINCE, CAP):
-            continue  # The first decides the last bits only, and the user is told; the others decide none.
-        theirs, ours = found.options.get(name, "not set"), options.get(name, "not set")
-        if theirs != ours:
-            raise InputError(
-                f"{path}: was made with {name} = {theirs!s:.80}, but this run has {name} = {ours}; "
-                f"{WAYS_OUT.get(name, f'give the {name} of that run')}, or another --out"
-            )
+    for name, theirs, ours in _differences(found.options, options):
+        option = f"--{name}" if name in OPTIONS else name
+        unsaid = name in UNSAID and theirs == UNSAID[name]
+        way_out = f"leave out {option}" if unsaid else f"give the {option} of that run"
+        raise InputError(
+            f"{path}: was made with {option} = {theirs!s:.80}, but this run has {option} = {ours}; "
+            f"{WAYS_OUT.get(name, way_out)}, or another --out"
+        )
     if found.data != data:
         raise InputError(
             f"{path}: was made from data with digest {found.data[:16]}, but this run's have {data[:16]}; "

@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sstep_verify.compiled import compile_seconds, compiling_in_words
-from sstep_verify.errors import counted
+from sstep_verify.errors import InputError, counted
 from sstep_verify.files import claim, write_whole
 from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import shortest
@@ -29,6 +29,7 @@ from sstep_verify.solver.data.reading import LocalData
 from sstep_verify.solver.settings import LONGEST, Settings
 from sstep_verify.solver.training.checkpoint import (
     Checkpoint,
+    iterations_of,
     read_checkpoint,
     read_sequence,
     refuse_impossible,
@@ -114,6 +115,10 @@ def solve(settings: Settings, communicator: Communicator, listener: Listener) ->
         listener.expect(training_seconds(samples.local, training.draws))
         _train(training, Keeper(write, settings.checkpoint_seconds, listener.note), communicator, listener)
         training.stated()
+        shorter = "by its tolerance this one ends after"
+        on_first_rank(
+            communicator, lambda: _refuse_less(settings, identity, digest, training.iteration, shorter)
+        )
         on_first_rank(communicator, lambda: _write_result(Path(settings.out), training, identity, digest))
         told = [f"result: {settings.out}"]
         if samples.new is not None and settings.predictions is not None:
@@ -147,6 +152,7 @@ def _begin(
         refuse_other_run(path, found, identity, digest)
         refuse_impossible(path, found, problem)
         complete.refuse_start(found.place.iteration)
+        _refuse_less(settings, identity, digest, cast(int, complete.iterations), "this one is to make")
         iteration, before = found.place.iteration, last_of(str(found.options.get(MACHINE, "")))
         bits = f", not to the last bit: until iteration {iteration} on {before}, now on {machine}"
         listener.note(f"continues from iteration {iteration}{bits if before != machine else ''}")
@@ -178,9 +184,27 @@ def _begin(
     return training, identity
 
 
+def _refuse_less(
+    settings: Settings, identity: Mapping[str, Any], digest: str, iterations: int, why: str
+) -> None:
+    """Raise InputError where a run that continues has fewer iterations than its result that is there.
+
+    `why` are words before the iterations.
+    """
+    if not settings.resume or settings.force:
+        return
+    earlier = iterations_of(Path(settings.out), identity, digest)
+    if earlier > iterations:
+        raise InputError(
+            f"{settings.out}: holds {earlier} iterations of this run, but {why} {iterations}, so it is "
+            "left as it is; ask for more, name another --out, or pass --force"
+        )
+
+
 def _train(training: Training, keeper: Keeper, communicator: Communicator, listener: Listener) -> None:
     """Make all intervals, and keep what is reached."""
     assert training.settings.iterations is not None
+    ends = training.reached > 0  # Whether there is an end of an interval to continue from.
     with listener.intervals(training.reached, training.settings.iterations):
         try:
             for measured in training:
@@ -189,10 +213,10 @@ def _train(training: Training, keeper: Keeper, communicator: Communicator, liste
                     continue
                 line = f"{measure_of(training.problem)} about {training.values.relative:.2g}"
                 listener.measured(training.iteration, line)
-                if training.settings.is_end(training.iteration) and on_first_rank(
-                    communicator, lambda: keeper.keep(training.place)
-                ):
-                    listener.kept(training.iteration)
+                if training.settings.is_end(training.iteration):
+                    ends = True
+                    if on_first_rank(communicator, lambda: keeper.keep(training.place)):
+                        listener.kept(training.iteration)
         except BaseException:
             # What was reached is kept, as far as that is possible now; why it ended is what counts.
             with contextlib.suppress(Exception):
@@ -200,6 +224,10 @@ def _train(training: Training, keeper: Keeper, communicator: Communicator, liste
                     listener.kept(reached)
             raise
         on_first_rank(communicator, keeper.finish)
+        if not ends:
+            # What continues begins at 0, with the options and the data of this run.
+            begin = Place(0, np.zeros_like(training.alpha), tuple(training.history[:1]))
+            on_first_rank(communicator, lambda: keeper.keep(begin))
 
 
 def _write_result(path: Path, training: Training, identity: dict[str, Any], digest: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
 import zipfile
@@ -17,8 +18,11 @@ from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHi
 from sstep_verify.solver.settings import EXCHANGES, Settings
 from sstep_verify.solver.training.checkpoint import (
     FORMAT,
+    OPTIONS,
+    UNSAID,
     Checkpoint,
     _digest,
+    iterations_of,
     read_checkpoint,
     refuse_impossible,
     refuse_other_run,
@@ -170,7 +174,7 @@ def test_an_array_whose_header_is_damaged_is_refused(tmp_path, kind):
 def test_another_run_is_refused_with_both_values(tmp_path):
     refuse_other_run(tmp_path, KEPT, dict(KEPT.options), KEPT.data)
     with pytest.raises(
-        InputError, match=r"made with s = 4, but this run has s = 8; give the s of that run"
+        InputError, match=r"made with --s = 4, but this run has --s = 8; give the --s of that run"
     ):
         refuse_other_run(tmp_path, KEPT, {"s": 8, "kernel": "x"}, KEPT.data)
     with pytest.raises(
@@ -197,11 +201,32 @@ IDENTITY = {
 def test_any_other_option_that_decides_bits_makes_another_run(tmp_path, name):
     kept = dataclasses.replace(KEPT, options=IDENTITY)
     refuse_other_run(tmp_path, kept, IDENTITY, KEPT.data)
-    told = f"made with {name} = {IDENTITY[name]}, but this run has {name} = "
+    word = f"--{name}" if name in OPTIONS else name
+    told = f"made with {word} = {IDENTITY[name]}, but this run has {word} = "
     for options in ({**IDENTITY, name: "other"}, {key: IDENTITY[key] for key in IDENTITY if key != name}):
         decides = name not in (MACHINE, TOLERANCE, SINCE, CAP)
         with pytest.raises(InputError, match=re.escape(told)) if decides else nullcontext():
             refuse_other_run(tmp_path, kept, options, KEPT.data)
+
+
+@pytest.mark.parametrize("name", ["stream", "bias"])
+def test_an_option_that_an_identity_does_not_name_is_told_as_the_default_that_it_is(tmp_path, name):
+    kept = dataclasses.replace(KEPT, options={key: IDENTITY[key] for key in IDENTITY if key != name})
+    with pytest.raises(InputError) as refused:
+        refuse_other_run(tmp_path, kept, IDENTITY, KEPT.data)
+    assert f"made with --{name} = {UNSAID[name]}, but" in str(refused.value)
+    assert f"leave out --{name}, or another --out" in str(refused.value)
+
+
+def test_only_a_result_of_the_same_run_counts_its_iterations(tmp_path):
+    path = tmp_path / "r.npz"
+    assert iterations_of(path, IDENTITY, "data") == 0
+    write_arrays(path, options=json.dumps(IDENTITY), data_digest="data", iterations=7)
+    assert iterations_of(path, {**IDENTITY, TOLERANCE: 1.0, CAP: 9, MACHINE: "there"}, "data") == 7
+    assert iterations_of(path, {**IDENTITY, "seed": 9}, "data") == 0
+    assert iterations_of(path, IDENTITY, "other data") == 0
+    path.write_text("no archive")
+    assert iterations_of(path, IDENTITY, "data") == 0
 
 
 @pytest.mark.parametrize(
