@@ -80,7 +80,7 @@ def answer_of(results: Results, outcome: str) -> Answer | None:
     rows += _shown(results), Row("Not looked at", tuple(unseen(results)))
     # A failure that was expected and not met is no solver's: the sentence names it.
     plain = outcome in (Status.PASS, Status.VACUOUS, EXPECTED, INTERRUPTED)
-    plain = plain or (outcome == Status.FAIL and any(case.status == Status.FAIL for case in cases))
+    plain = plain or (outcome == Status.FAIL and any(_fails(results)))
     headline = _headline(results, counts, outcome)
     return Answer(headline, tuple(row for row in rows if row.parts), not plain)
 
@@ -120,6 +120,13 @@ def _noted(verdict: dict, kind: NoteKind) -> bool:
     return any(note["kind"] == kind for note in verdict.get("notes", ()))
 
 
+def _fails(results: Results) -> Iterable[dict]:
+    """The verdicts that failed and were not expected to."""
+    expected = Expected.of(results)
+    failed = (one for one in results.verdicts if one["status"] == Status.FAIL)
+    return (one for one in failed if expected.reason(one) is None)
+
+
 def _headline(results: Results, counts: Mapping[int, Count], outcome: str) -> str:
     who, noun = solver_of(results), noun_of(results.cases)
     plural = who.endswith("solvers")
@@ -131,6 +138,9 @@ def _headline(results: Results, counts: Mapping[int, Count], outcome: str) -> st
     correct = [s for s, one in counts.items() if one.correct]
     if outcome == EXPECTED:
         return f"{who} {fails} as expected, on {_of(failed, cases, noun)}."
+    if failed and outcome == Status.FAIL and not any(_fails(results)):
+        met = "but a failure that was expected is not met"
+        return f"{who} {fails} as expected on {_of(failed, cases, noun)}, {met}."
     if failed:
         first = next((s for s, one in counts.items() if one.faulty), None)
         where = "" if first is None else f", first at s = {first}"
@@ -222,7 +232,7 @@ def _left(results: Results) -> list[Row]:
         for own in [[case for case in cases if case.status == status]]
     ]
     missing = _planned(results) - len(cases)
-    not_judged = [f"{missing} of {counted(_planned(results), noun)} planned"] if missing else []
+    not_judged = [f"{missing} of the {counted(_planned(results), noun)} planned"] if missing else []
     rows.append(Row("Not judged", tuple(not_judged)))
     listed: Any = results.campaign.parameters.get(TOO_FEW) or ()
     short = [TooFew(**{name: one[name] for name in TooFew.__dataclass_fields__}) for one in listed]
@@ -306,7 +316,10 @@ def unseen(results: Results) -> Iterable[str]:
     inside = {one["case"] for one in compared if one["check"] in JUDGE_STEPS}
     if ends := [case for case in judged if case.id not in inside]:
         yield f"single steps of {_of(ends, cases, noun)}: only final vectors were compared"
-    elif left := summary.steps - summary.steps_judged:
+    stepped = {one["s"] for one in compared if one["check"] in JUDGE_STEPS}
+    if stepped and (short := {one["s"] for one in compared} - stepped):
+        yield f"steps and windows at {s_in_words(short)}: only final vectors were compared"
+    if not ends and (left := summary.steps - summary.steps_judged):
         yield f"{count(left)} of {count(summary.steps)} steps"
     if hidden := _not_tested(results):
         several = ", ".join(f"{name} on {counted(number, noun)}" for name, number in hidden.items())

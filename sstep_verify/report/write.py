@@ -57,7 +57,7 @@ OUTCOMES = {
     1: ("FAIL", "At least one FAIL"),
     3: ("INCONCLUSIVE", "Something is inconclusive or vacuous, or too little was executed"),
 }
-NOT_MET = ("FAIL", "No FAIL, but a failure that was expected is not met")
+NOT_MET = ("FAIL", "No unexpected FAIL, but a failure that was expected is not met")
 """The outcome of a campaign whose list of expected failures is all that is wrong."""
 
 NOTHING_SEEN = ("VACUOUS", "No FAIL, but no problem on which a defect would have shown")

@@ -122,6 +122,11 @@ def test_what_was_not_looked_at_follows_from_the_records():
     few = replace(few, campaign=replace(few.campaign, parameters={MULTIPLES: {"features": [2, 4]}}))
     told = "numbers of features that are no multiple of 2 or 4 ranks"
     assert rows_of(few)["Not looked at"][2] == told
+    short = [verdict("a"), verdict("a", s=64, check="trajectory"), verdict("a", s=7, check="contract")]
+    few = rows_of(judged([case("a", s=(2, 7, 64))], short, {"a": [2]}))["Not looked at"]
+    assert [part.partition(":")[0] for part in few if "final vectors" in part] == [
+        "steps and windows at s = 64"
+    ]
     ends = rows_of(judged([case("a")], [verdict("a", check="trajectory")], {"a": [2]}))["Not looked at"]
     assert any("only final vectors" in part for part in ends)
 
@@ -231,7 +236,20 @@ def test_an_outcome_that_the_rows_do_not_explain_keeps_the_whole_sentence(outcom
     assert said.with_sentence == (outcome != "INTERRUPTED")
     assert ("so far" in said.headline) == (outcome == "INTERRUPTED")
     assert "on 1 of 3 problems" in said.headline
-    assert ("Not judged", ("2 of 3 problems planned",)) in said.rows
+    assert ("Not judged", ("2 of the 3 problems planned",)) in said.rows
+
+
+def test_an_expected_failure_that_is_not_met_is_what_fails_where_all_others_were_expected():
+    known = [{"id": "a", "kind": "window-replay: FAIL", "reason": "x"}]
+    told = [verdict("a", Status.FAIL), verdict("b")]
+    made = judged([case("a", Status.FAIL), case("b")], told, {"b": [2]}, 1)
+    expected = replace(made, campaign=replace(made.campaign, parameters={"expected_failures": known}))
+    said = answer_of(expected, Status.FAIL)
+    assert "as expected" in said.headline
+    assert "not met" in said.headline
+    assert said.with_sentence
+    assert not answer_of(made, Status.FAIL).with_sentence
+    assert "as expected" not in answer_of(made, Status.FAIL).headline
 
 
 def test_a_vector_and_a_report_without_verdicts_have_no_such_answer():
