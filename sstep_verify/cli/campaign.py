@@ -224,20 +224,21 @@ def finish(
     kept. Why the report is `unwritten` is raised when all else is said.
     """
     from sstep_verify.report.case import PREDICTED
-    from sstep_verify.report.expected import Expected
+    from sstep_verify.report.expected import EXPECTED, Expected
 
     summary = results.summary
     part = ", a part" * bool(results.campaign.parameters.get("only"))
     click.echo(f"{results.campaign.name}{part}: {summary.sentence}")
     for line in (line for part in results.studies.values() for line in part.broken):
         click.echo(f"  {line}")
-    expected, further, vacuous = Expected.of(results), "", False
+    expected, vacuous = Expected.of(results), False
+    further: dict[bool, str] = {}
     causes: dict[str, str] = {}
     for case in results.cases:
         if case.status not in ("PASS", PREDICTED):
             status = expected.status_of_case(case, results.verdicts_of(case.id))
             vacuous = vacuous or case.status == "VACUOUS"
-            reason, *more = case.reason.split("\n", 1)
+            reason, *more = _reason(results, case).split("\n", 1)
             same = ", ".join(_telling(results, case)[1])
             click.echo(f"  {status} {case.id}: {reason}{f' (also: {same})' * bool(same)}")
             for cause in more:  # What is said of an earlier problem is said once.
@@ -247,12 +248,13 @@ def finish(
             for line in _wider(results.verdicts_of(case.id)):
                 click.echo(f"    {line}")
             if unforeseen := expected.unforeseen(results.verdicts_of(case.id)):
-                click.echo(f"    not expected: {', '.join(unforeseen)}")
-            further = further or _further(results, case, Path(named) if written else kept)
+                click.echo(f"    not expected: {'; '.join(unforeseen)}")
+            if words := _further(results, case, Path(named) if written else kept):
+                further.setdefault(status == EXPECTED, words)
     if vacuous:
         click.echo(VACUOUS if any(case.of_runs for case in results.cases) else VACUOUS_VECTOR)
-    if further:
-        click.echo(further)
+    if further:  # That of a failure which was expected where there is no other.
+        click.echo(further[min(further)])
     _tell_errors(results)
     if unwritten and not summary.interrupted:
         raise unwritten
@@ -296,6 +298,21 @@ def _tell_errors(results) -> None:
         for error in results.campaign.errors(*kinds):
             if error != results.summary.told:
                 click.echo(f"{word}: {error}", err=True)
+
+
+def _reason(results, case) -> str:
+    """Why a case has its status: by a failure that was not expected, where there are both."""
+    from sstep_verify.report.cards import record_of
+    from sstep_verify.report.expected import Expected
+    from sstep_verify.report.words import brief_of
+
+    own = results.verdicts_of(case.id)
+    told = _telling(results, case)[0] if Expected.of(results).unforeseen(own) else None
+    if told is None:
+        return case.reason
+    key = told.check, told.s, told.status
+    plain = next(one for one in own if (one["check"], one["s"], one["status"]) == key)
+    return f"{told.check}, s = {told.s}: {brief_of(record_of(plain))}"
 
 
 def _further(results, case, folder: Path | None) -> str:

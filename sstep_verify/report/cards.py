@@ -40,11 +40,11 @@ OTHER = {
 
 def lines(failure: Failure) -> list[Line]:
     """The lines of the card of some failures, those of the first case."""
-    verdict = _record(failure.verdict)
+    verdict = record_of(failure.verdict)
     return [*_place(verdict, failure), *_size(verdict), *_cause(failure), *_hints(verdict)]
 
 
-def _record(values: dict[str, Any]) -> Verdict:
+def record_of(values: dict[str, Any]) -> Verdict:
     """A verdict of plain values, without its terms, as the record; missing numbers are infinite."""
     known = {
         name: math.inf if values[name] is None else values[name] for name in ("measured", "bound", "ratio")

@@ -122,6 +122,28 @@ def test_what_is_explained_is_the_verdict_whose_reason_is_told(capsys, tmp_path)
     ]  # fmt: skip
 
 
+def test_a_failure_that_was_not_expected_is_told_before_those_that_were(capsys, tmp_path):
+    results = _failed()
+    (case,), (first, last) = results.cases, results.verdicts
+    unexpected = first | {"check": "trajectory", "s": 7}
+    known = [{"id": "b", "kind": "step-replay: FAIL", "reason": "known"}]
+    known += [{"id": "a", "kind": "step-replay: FAIL", "reason": "known"}]
+    results = replace(
+        results,
+        campaign=Campaign("c", parameters={"expected_failures": known}),
+        cases=(replace(case, id="b"), case),
+        verdicts=(first | {"case": "b", "replay": "sstep-verify explain --again b-s1"}, last, unexpected),
+    )
+    with pytest.raises(SystemExit):
+        finish(results, tmp_path, tmp_path)
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (told,) = (line for line in shown if line[:2] == ["FAIL", "a:"])
+    assert told[2] == "trajectory,"
+    assert shown[-2][:2] == ["more:", "sstep-verify"]
+    assert shown[-2][-1].endswith("a-s1")
+    assert ["EXPECTED", "FAILURE", "b:"] in [line[:3] for line in shown]
+
+
 @pytest.mark.parametrize("keeps", [True, False])
 def test_an_artefact_is_named_where_it_lies(capsys, tmp_path, keeps):
     """After an interruption a whole report stays as it is: the artefacts in it are of another run."""
