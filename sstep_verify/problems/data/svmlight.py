@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import io
@@ -45,6 +46,9 @@ _BEGINNINGS = {
 
 TAR, TAR_AT = b"ustar", 257
 """What a tar archive has at this place, packed or not."""
+
+UTF_16, WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), 40
+"""Marks that begin a file in UTF-16; bytes at its beginning of which every second one is 0 there."""
 
 _UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 _CHUNK = 1 << 19  # bytes read at once
@@ -248,12 +252,21 @@ def _samples(path: Path, before: int, text: bytes, largest: int) -> Samples:
         return samples
     if not before and text[TAR_AT : TAR_AT + len(TAR)] == TAR:
         raise LineError(path, 1, "the file is a tar archive; unpack it, and name the file that it holds")
+    if not before and _is_wide(text):
+        raise LineError(path, 1, "the file is UTF-16; save it as UTF-8")
     for number, line in enumerate(text.split(b"\n"), before + 1):
         try:
             require_right(line, largest)
         except ValueError as fault:
             raise LineError(path, number, f"{fault}; {FORM}") from fault
     raise LineError(path, before + 1, f"this line or one behind it cannot be read; {FORM}")
+
+
+def _is_wide(text: bytes) -> bool:
+    """Whether a text, of digits and the like, is UTF-16, with a mark or without one."""
+    text = text[2:] if text.startswith(UTF_16) else text
+    first, second = (not text[place:WIDE:2].strip(b"\0") for place in (0, 1))
+    return len(text) > 1 and first != second
 
 
 @contextlib.contextmanager

@@ -185,6 +185,11 @@ def require_right(line: bytes, largest: int) -> None:
         return
     if b":" in tokens[0]:
         raise ValueError(f"begins with {_show(tokens[0])}, so the target is missing")
+    if b"," in tokens[0] and b":" in b"".join(tokens[1:]):
+        raise ValueError(
+            f"begins with several labels, {_show(tokens[0])}; keep one for each sample, such as +1 for "
+            "those with one of the labels and -1 for the others"
+        )
     if b"," in tokens[0]:
         raise ValueError(
             f"begins with {_show(tokens[0])}, as a table with commas does; write it in LIBSVM's format "

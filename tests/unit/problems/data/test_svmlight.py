@@ -41,7 +41,8 @@ BAD_LINES = {
     "nan target": (b"NaN 1:1\n", "'NaN'"),
     "infinite target": (b"inf 1:1\n", "'inf'"),
     "underscore in a target": (b"1_0 1:1\n", "'1_0'"),
-    "several targets": (b"1,2 1:1\n", "'1,2'"),
+    "several targets": (b"1,2 1:1\n", "several labels, '1,2'"),
+    "a table": (b"1,2,3\n", "'1,2,3', as a table"),
     "missing target": (b"4:1 5:2\n", "'4:1'"),
     "index zero": (b"1 0:5\n", "'0:5'"),
     "negative index": (b"1 -3:5\n", "'-3:5'"),
@@ -69,6 +70,14 @@ BAD_LINES = {
     ),
     "largest C int": (b"1 2147483647:5\n", "outside 1..134217728 (one number for each feature"),
 }
+
+
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16_is_named_as_one(tmp_path, code):
+    path = tmp_path / "F"
+    path.write_bytes("1 1:1 2:3\n-1 1:2\n".encode(code))
+    with pytest.raises(DataError, match="UTF-16; save it as UTF-8"):
+        read_svmlight(path)
 
 
 @pytest.mark.parametrize(("suffix", "name"), crossed(svmlight.SUFFIXES, BAD_LINES, of=3))
