@@ -29,7 +29,7 @@ BESIDE = bytes.maketrans(b",;[]", b"    ")
 
 
 def read_vector(
-    path: str | Path, samples: int, ends: tuple[float, ...] = ()
+    path: str | Path, samples: int, ends: tuple[float, ...] = (), features: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """The m numbers of a file, and how far each may be from the solver's own; float64, shape (m,).
 
@@ -37,7 +37,8 @@ def read_vector(
     archive of such arrays (``.npz``, as `solve` writes, whatever its name) has one called ``alpha``, any
     other is text, decimal or hexadecimal as C prints with ``%a``. The second is 0 where the digits are
     those of a float64, or of `ends`, numbers that a vector may well hold exactly, however few digits
-    they show: the ends of its box. InputError if the file cannot be read, holds another number of
+    they show: the ends of its box. As many numbers as there are `features`, 0 if that is not known, are
+    asked whether they are weights. InputError if the file cannot be read, holds another number of
     numbers, or something that is no number.
     """
     place = Path(path)
@@ -53,10 +54,10 @@ def read_vector(
     with open_regular(place, what) as file:
         if zipfile.is_zipfile(file):
             content = _member(file, path, 16 * (samples + 1) + HEADER)
-            return _numpy(content, path, samples), np.zeros(samples)
+            return _numpy(content, path, samples, features), np.zeros(samples)
     if place.suffix == ".npy":
         content = read_whole(place, 16 * (samples + 1) + HEADER, what)
-        return _numpy(content, path, samples), np.zeros(samples)
+        return _numpy(content, path, samples, features), np.zeros(samples)
     content = read_whole(place, 2 * TEXT_BYTES * (samples + 1), what)
     words = content.removeprefix(codecs.BOM_UTF8).translate(BESIDE).split()
     try:
@@ -67,7 +68,7 @@ def read_vector(
         raise InputError(
             f"{path}: holds {counted(len(words), 'number')}, but the data have "
             f"{counted(samples, 'sample')}, each with one entry of alpha"
-            + ("; the coefficients of support vectors are not enough" if len(words) < samples else "")
+            + _instead(len(words), samples, features)
         )
     exact = numbers.exact_if_short(ends)
     return numbers.values, np.zeros(samples) if exact else numbers.rounding
@@ -89,7 +90,14 @@ def _member(file: IO[bytes], path: str | Path, most: int) -> bytes:
             raise InputError(f"{path}: {ALPHA!r} cannot be read: {error}") from error
 
 
-def _numpy(content: bytes, path: str | Path, samples: int) -> np.ndarray:
+def _instead(met: int, samples: int, features: int) -> str:
+    """What so many numbers may be, which are not one for each sample; empty where that is not known."""
+    if met == features:
+        return "; one for each feature: these may be the weights w, of which alpha does not follow"
+    return "; the coefficients of support vectors are not enough" if met < samples else ""
+
+
+def _numpy(content: bytes, path: str | Path, samples: int, features: int) -> np.ndarray:
     if not content.startswith(np.lib.format.MAGIC_PREFIX):  # NumPy takes any other for pickled objects.
         raise InputError(f"{path}: cannot be read as a .npy file: it does not begin as one")
     try:
@@ -101,6 +109,7 @@ def _numpy(content: bytes, path: str | Path, samples: int) -> np.ndarray:
         raise InputError(
             f"{path}: holds an array of shape {shape} and type {getattr(found, 'dtype', type(found))}, but "
             f"the data have {samples} samples, each with one real a_i"
+            + _instead(getattr(found, "size", samples), samples, features)
         )
     return found.ravel().astype(np.float64)
 

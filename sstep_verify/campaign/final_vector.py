@@ -48,7 +48,7 @@ def final_vector(
     problem = Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel()
     require_room(problem.label, values, memory, "--memory")
     ends = (problem.hinge.C,) if problem.is_svm else ()
-    alpha, rounding = read_vector(path, problem.samples, ends)
+    alpha, rounding = read_vector(path, problem.samples, ends, problem.features)
     if signed:
         if not problem.is_svm:
             raise InputError("--signed says that entries are y_i a_i, as those of a K-SVM may be; drop it")

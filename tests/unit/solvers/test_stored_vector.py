@@ -110,6 +110,16 @@ def test_what_is_no_vector_is_refused(tmp_path, name, content, words):
         read_vector(tmp_path / name, 3)
 
 
+@pytest.mark.parametrize("name", ["alpha.txt", "alpha.npy"])
+@pytest.mark.parametrize(("features", "weights"), [(5, True), (4, False), (0, False)])
+def test_a_vector_with_a_number_for_each_feature_may_be_weights(tmp_path, name, features, weights):
+    write = np.save if name.endswith("npy") else np.savetxt
+    write(tmp_path / name, np.ones(5))
+    with pytest.raises(InputError) as refused:
+        read_vector(tmp_path / name, 3, (), features)
+    assert ("weights" in str(refused.value)) == weights
+
+
 def test_pickled_arrays_are_refused(tmp_path):
     np.save(tmp_path / "alpha.npy", np.array([{}, 1, 2], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="cannot be read"):
