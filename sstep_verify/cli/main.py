@@ -170,6 +170,15 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, cmd_name if cmd_name in PLACES else "command")
         return with_help(command)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click would print an empty line at an interrupt, for the ^C of a terminal."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, EOFError) as error:
+            if sys.stderr.isatty():
+                raise
+            raise click.Abort from error
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shlex
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -271,14 +272,17 @@ def claimed_out(
     It is a file, which `force` lets be replaced, or a folder that may hold `entries`, which is replaced.
     `data` and `directory` are DATA and --data, which must not be written over.
     """
+    from sstep_verify.cli.work import ended_by
     from sstep_verify.problems.data.datasets import stored_file
 
-    if out is None:
-        yield None
-        return
-    inputs = [("DATA", path) for path in (stored_file(data, directory),) if path]
-    with claim([Output("--out", out, force, bool(entries), entries=entries)], inputs) as (path,):
-        yield path
+    # Ended by SIGTERM as by Ctrl-C, a command says so and leaves no lock.
+    with ended_by(signal.default_int_handler, signal.SIGTERM):
+        if out is None:
+            yield None
+            return
+        inputs = [("DATA", path) for path in (stored_file(data, directory),) if path]
+        with claim([Output("--out", out, force, bool(entries), entries=entries)], inputs) as (path,):
+            yield path
 
 
 def processors() -> int:

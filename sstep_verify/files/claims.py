@@ -80,12 +80,22 @@ def _open_lock(path: Path) -> int:
             if os.fstat(descriptor).st_nlink == 0:
                 os.close(descriptor)
                 continue
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+            _sign(descriptor, path)
             return descriptor
         except BaseException:
             os.close(descriptor)
             raise
+
+
+def _sign(descriptor: int, path: Path) -> None:
+    """Write into a lock who holds it; where there is no room for that, the lock is removed."""
+    try:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+    except OSError:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _holder(path: Path) -> str:

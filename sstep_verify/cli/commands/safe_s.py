@@ -64,7 +64,7 @@ def command(data, **given):
     from threadpoolctl import threadpool_limits
 
     from sstep_verify.safety.report import document, lines, write
-    from sstep_verify.solver.training.pipeline import at_most
+    from sstep_verify.solver.training.pipeline import limit_in_words
 
     with (
         claimed_out(given["out"], data, given["directory"], entries=ENTRIES) as folder,
@@ -85,8 +85,8 @@ def command(data, **given):
     else:
         measure = "gap" if problem.is_svm else "residual"
         click.echo(
-            f"{problem.label}: trained {trained.iteration} iterations, relative {measure} at most "
-            f"{at_most(trained.stated().relative[1])}{_short(trained, given['tolerance'])}"
+            f"{problem.label}: trained {trained.iteration} iterations, relative {measure} "
+            f"{limit_in_words(trained.stated().relative[1])}{_short(trained, given['tolerance'])}"
         )
         for line in lines(found):
             click.echo(line)

@@ -103,6 +103,21 @@ def test_an_interrupt_of_which_more_was_said_is_told_once(monkeypatch, capsys):
     assert ended(monkeypatch, capsys, KeyboardInterrupt("interrupted: --resume goes on")) == (130, "")
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_only_the_sign_of_a_terminal_is_given_a_line_of_its_own(monkeypatch, capsys, terminal):
+    @click.command()
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(boundary.cli, "get_command", lambda *given: interrupted)
+    monkeypatch.setattr(sys, "argv", ["sstep-verify", "solve"])
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    with pytest.raises(SystemExit) as caught:
+        boundary.main()
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "\n" * terminal + "interrupted\n"
+
+
 ROOT = Path(__file__).parents[3]
 
 BY_SCRIPT = "from importlib.metadata import EntryPoint; EntryPoint('sstep-verify', {!r}, 'console_scripts').load()()"
@@ -144,7 +159,7 @@ def interrupted_at(module, way, tmp_path, before="signal.default_int_handler"):
 )
 def test_an_interrupt_while_modules_are_imported_is_one_line(module, way, tmp_path):
     found = interrupted_at(module, way, tmp_path)
-    assert (found.returncode, found.stdout, found.stderr.strip()) == (130, "", "interrupted")
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "interrupted\n")
 
 
 def test_a_working_folder_that_is_gone_is_named(tmp_path, monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -9,8 +10,9 @@ import sys
 
 import pytest
 
-from sstep_verify.errors import InputError
-from sstep_verify.files import Output, claim, write_whole
+from sstep_verify.cli.options import claimed_out
+from sstep_verify.errors import InputError, UnwritableError
+from sstep_verify.files import Output, claim, claims, write_whole
 from sstep_verify.files.paths import hidden_path, lock_path
 from sstep_verify.files.writing import flocked
 
@@ -85,6 +87,29 @@ def test_only_what_is_ours_and_dead_is_removed(tmp_path):
     with claim([Output("--out", target)]):
         pass
     assert names(tmp_path) == sorted(foreign)
+
+
+def test_a_lock_without_room_for_its_holder_is_removed(tmp_path, monkeypatch):
+    def full(descriptor, data):
+        raise OSError(errno.EFBIG, "File too large")
+
+    monkeypatch.setattr(claims.os, "write", full)
+    with pytest.raises(UnwritableError), claim([Output("--out", tmp_path / "r")]):
+        raise AssertionError("it was not taken")
+    assert names(tmp_path) == []
+
+
+def test_a_command_that_sigterm_ends_lets_go_of_its_lock(tmp_path):
+    def ended():
+        with claimed_out(str(tmp_path / "r"), "F", None):
+            assert names(tmp_path) == [".r.lock"]
+            signal.raise_signal(signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        ended()
+    assert names(tmp_path) == []
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.mark.parametrize("moved", [True, False])
