@@ -129,6 +129,8 @@ MEANINGS: dict[str, str] = {
     "m taken as 1": "the diagonal holds 1 instead of m",
     "lambda taken as 1": "lambda is 1",
     "sigma doubled": "sigma is twice the requested one",
+    "linear instead of polynomial kernel": "kernel entries are those of the linear kernel",
+    "linear instead of RBF kernel": "kernel entries are those of the linear kernel",
     "sigma halved": "sigma is half the requested one",
     "degree one too small": "the degree is one too small",
     "degree one too large": "the degree is one too large",

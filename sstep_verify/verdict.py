@@ -239,7 +239,7 @@ class ReadingKind(StrEnum):
     """K instead of Q."""
     OTHER_KERNEL = "other_kernel"
     """Detail: the parameter, what stands for it or empty, its value, the value asked for; or n alone, where
-    inner products are divided by the number of features."""
+    inner products are divided by the number of features; or linear alone, where that kernel is taken."""
     REGULARISED_BIAS = "regularised_bias"
     """A constant feature 1."""
     FREE_BIAS = "free_bias"

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -151,7 +152,9 @@ OTHERS: dict[ReadingKind, Readings] = {
     ReadingKind.OTHER_PENALTY: as_optimum(other_problems.other_penalty),
     ReadingKind.LABELS_INSIDE: as_optimum(other_problems.labels_inside),
     ReadingKind.LABELS_LEFT_OUT: as_optimum(other_problems.labels_left_out),
-    ReadingKind.OTHER_KERNEL: as_optimum(other_problems.other_kernel),
+    ReadingKind.OTHER_KERNEL: as_optimum(
+        lambda problem: chain(other_problems.other_kernel(problem), other_problems.linear_kernel(problem))
+    ),
     ReadingKind.REGULARISED_BIAS: as_optimum(other_problems.constant_feature),
     ReadingKind.FREE_BIAS: conventions.free_bias,
     ReadingKind.FEATURE_LOST: as_optimum(other_problems.features_lost),

@@ -15,7 +15,15 @@ import numpy as np
 
 from sstep_verify.diagnosis.kernel_rows import BIAS, EVERYWHERE, LABELS, LOST, MOST_WORDS, NORMS, SPLIT
 from sstep_verify.errors import InputError
-from sstep_verify.problems import Hinge, PolynomialKernel, Problem, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.problems import (
+    Hinge,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
 from sstep_verify.problems.transforms import with_constant_feature
 
 BOTH, UNLABELLED = "labels inside and outside the kernel", "K instead of Q"
@@ -23,12 +31,13 @@ TIMES_M, OVER_LAMBDA = "alpha scaled by m", "alpha scaled by 1/lambda"
 M_LOST, LAMBDA_LOST = "m taken as 1", "lambda taken as 1"
 OMEGA_TWICE, OMEGA_HALF, OTHER_LOSS = "omega doubled", "omega halved", "the other loss"
 SIGMA_TWICE, SIGMA_HALF, OFFSET = "sigma doubled", "sigma halved", "offset taken as 0"
+POLYNOMIAL_LINEAR, RBF_LINEAR = "linear instead of polynomial kernel", "linear instead of RBF kernel"
 DEGREE_LESS, DEGREE_MORE = "degree one too small", "degree one too large"
 
 SOLVED_INSTEAD = (
     LABELS, BOTH, EVERYWHERE, TIMES_M, OVER_LAMBDA, M_LOST, LAMBDA_LOST, OMEGA_TWICE, OMEGA_HALF,
     SIGMA_TWICE, SIGMA_HALF, DEGREE_LESS, DEGREE_MORE, OFFSET, NORMS, LOST, SPLIT, BIAS, UNLABELLED,
-    OTHER_LOSS,
+    OTHER_LOSS, POLYNOMIAL_LINEAR, RBF_LINEAR,
 )  # fmt: skip
 """Other matrices than Q or M: labels inside the kernel stand there in the place of those outside."""
 
@@ -147,6 +156,12 @@ def other_kernel(problem: Problem) -> Iterator[Other]:
             yield from changed(problem, ("n",), data=data)
 
 
+def linear_kernel(problem: Problem) -> Iterator[Other]:
+    """The linear kernel instead of another one."""
+    names = {"polynomial": POLYNOMIAL_LINEAR, "rbf": RBF_LINEAR}
+    yield from changed(problem, ("linear",), names.get(problem.kernel.name, ""), kernel=LinearKernel())
+
+
 def constant_feature(problem: Problem) -> Iterator[Other]:
     """A regularised bias, as LIBLINEAR's -B 1."""
     if not problem.kernel.of_distance:
@@ -172,7 +187,7 @@ def _copied(problem: Problem) -> bool:
 
 NAMED: tuple[Callable[[Problem], Iterator[Other]], ...] = (
     labels_inside, labels_left_out, scaled_solution, m_taken_as_one, other_penalty, other_loss,
-    other_kernel, features_lost,
+    other_kernel, linear_kernel, features_lost,
 )  # fmt: skip
 """Those whose problems may have a name."""
 

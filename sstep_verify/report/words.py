@@ -248,6 +248,8 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
 
 
 def _other_parameter(name: str, how: str = "", value: float = 0.0, asked: float = 0.0) -> str:
+    if name == "linear":
+        return "the optimum with the linear kernel"
     if name == "n":
         return "the optimum of (offset + <x, z>/n)^d: inner products divided by the number of features"
     if how:

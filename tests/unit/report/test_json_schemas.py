@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "ae49ab22f80414d6336a18f00e9cb5cb519cb1bb5db12ba9aee625f8cfe78862",
-    "results 4": "413fa713733c522a17c245630609b719392b3e598a8f4d4cf09845718d234f86",
+    "artefact 4": "38d46333616e870e4c76ea26ab4ad904da21e5cd0bc1453a7567a782541eb740",
+    "results 4": "36f15f526965993e98616694a286db09a23e26ecd9122c7da4084ec602611e76",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }
