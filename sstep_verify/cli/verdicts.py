@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from sstep_verify.quantities import QUANTITIES
-from sstep_verify.report.words import term_in_counts, term_why
+from sstep_verify.report.words import compared_in_words, term_in_counts, term_why
 from sstep_verify.verdict import ESTIMATED
 
 STEPS, WINDOWS, OPTIMUM = "step-replay", "window-replay", "optimum"
@@ -102,11 +102,9 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
     if verdict["status"] == "FAIL" and verdict["ratio"] is None:
         ratio = "infinite"
     numbers = f"measured {measured}, bound {bound} ({verdict['units']}): ratio {ratio}; "
-    what = "windows were compared" if verdict["check"] == WINDOWS else "comparisons were made"
     sections = {
         "Claim": OF_VECTORS if alone and verdict["check"] == OPTIMUM else claim,
-        "Found": numbers * bool(verdict["executed"])
-        + f"{verdict['executed']} of {verdict['planned']} {what}.",
+        "Found": numbers * bool(verdict["executed"]) + f"{compared_in_words(verdict)}.",
         "Reason": verdict["reason"],
     }
     for title, text in sections.items():
@@ -166,7 +164,7 @@ def _compared(verdict: dict) -> list[str]:
         f"  measured {measured}, bound {bound} ({verdict['units']})",
         *derived,
         f"  ratio = measured / bound = {ratio}; FAIL only if above 1",
-        f"  comparisons: {verdict['executed']} made of {verdict['planned']} possible",
+        f"  {compared_in_words(verdict)}",
     ]
 
 

@@ -855,6 +855,12 @@ def term_why(why: str | None, largest: float | None) -> str:
     return TERM_WHY.get(reason, WHY[reason]).format(largest=math.inf if largest is None else largest)
 
 
+def compared_in_words(verdict: Mapping[str, Any], number: Callable[[int], str] = str) -> str:
+    """How many comparisons were made for a verdict of a report, of those possible; a window counts once."""
+    made = "windows were compared" if verdict["check"] == "window-replay" else "comparisons were made"
+    return f"{number(verdict['executed'])} of {number(verdict['planned'])} {made}"
+
+
 def term_in_counts(term: Mapping[str, Any], number: Callable[[int], str] = str) -> str:
     """How many comparisons tested a quantity of a report, and why none did."""
     of = f"{number(term['planned'])} comparison{'s' * (term['planned'] != 1)}"

@@ -39,7 +39,7 @@ from sstep_verify.report.verdicts import (
     visibility,
     write_junit,
 )
-from sstep_verify.report.words import term_in_counts
+from sstep_verify.report.words import compared_in_words, term_in_counts
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
 
@@ -209,7 +209,10 @@ def _page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown = {f.__name__: f for f in (amount, short, count, counted, duration, full, of, term_in_counts)}
+    shown = {
+        f.__name__: f
+        for f in (amount, short, count, counted, duration, full, of, compared_in_words, term_in_counts)
+    }
     taken: set[str] = set()
     own = grouped(results.verdicts, lambda verdict: verdict["case"])
     budget = Budget.of(results.cases, own, figures.values())

@@ -232,6 +232,7 @@ def _judge_again(kept, as_json: bool) -> None:
 
     from sstep_verify.campaign.artefact.verdicts import rejudge
     from sstep_verify.report.plain import plain
+    from sstep_verify.report.words import compared_in_words
 
     with threadpool_limits(1):
         rejudged = rejudge(kept)
@@ -248,7 +249,7 @@ def _judge_again(kept, as_json: bool) -> None:
         click.echo(
             f"{verdict.status} {verdict.check} on {verdict.case}{of_run}\n"
             f"  ratio {verdict.ratio:.6g} = measured {verdict.measured:.6g} / bound {verdict.bound:.6g} "
-            f"({verdict.units}); {verdict.executed} of {verdict.planned} possible comparisons made"
+            f"({verdict.units}); {compared_in_words(verdict.as_dict())}"
         )
         for line in terms(verdict.as_dict()):
             click.echo(line)

@@ -7,6 +7,7 @@ from report.test_reporting_documents import verdict
 
 from sstep_verify.cli.verdicts import MEANS, WIDTH, WORDS, glossary, in_short
 from sstep_verify.report.verdicts import ratio_of
+from sstep_verify.report.words import compared_in_words
 from sstep_verify.verdict import RunError, Status
 
 
@@ -81,6 +82,7 @@ def test_comparisons_made_are_told_of_those_planned(planned, executed):
         said = " ".join("\n".join(in_short(told, "")).split())
         assert f"{executed} of {planned} {words}" in said
         assert "measured" in said
+        assert compared_in_words(told) in said
 
 
 def test_where_nothing_was_compared_nothing_is_said_to_be_measured():

@@ -18,6 +18,7 @@ from sstep_verify.report import plain, verdicts, write
 from sstep_verify.report.case import GAP, Series
 from sstep_verify.report.expected import Expected
 from sstep_verify.report.results import load
+from sstep_verify.report.words import compared_in_words
 from sstep_verify.report.write import write_report
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
@@ -238,6 +239,16 @@ def test_a_page_says_tested_and_what_a_cap_is(tmp_path):
     assert "a FAIL may test quantities too" in text
     assert "their gaps and errors are relative" in text
     assert "all iterations madeThe run reached its cap" in text
+
+
+def test_windows_are_counted_as_windows_and_not_as_comparisons_of_a_quantity(tmp_path):
+    """A window counts once, however often what is in it is compared."""
+    text = page_of(
+        document([case("a")], [verdict("a"), verdict("a", check="box")]), tmp_path / "report"
+    ).text
+    said = [compared_in_words(verdict("a", check=check).as_dict()) for check in ("window-replay", "box")]
+    assert all(words in text for words in said)
+    assert len({words.rpartition(" of ")[2] for words in said}) == 2
 
 
 def test_the_worst_detection_limit_is_that_of_the_run_that_saw_least():
