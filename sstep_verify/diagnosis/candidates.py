@@ -14,7 +14,7 @@ from sstep_verify.diagnosis.factors import M_ON_DIAGONAL
 from sstep_verify.diagnosis.kernel_rows import LABELS, NORMS, mistaken_rows
 from sstep_verify.diagnosis.other_problems import mistaken_problems
 from sstep_verify.problems import Problem
-from sstep_verify.quantities import TAIL
+from sstep_verify.quantities import LOWER, TAIL, UPPER
 from sstep_verify.recurrence.mutants import CATALOGUE
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
 from sstep_verify.verdict import HintKind
@@ -35,6 +35,9 @@ SOLVED_ONCE = "repeated coordinate solved for once"
 
 OWN_OMEGA = Mutation("omega of own increments left out", omega_overlap=0)
 """The diagonal shift of K-SVM-L2 made for alpha of the window's start only."""
+
+NO_BOX = Mutation("no box", upper=None, leak=1)
+"""K-SVM-L1 without the limits of its box: each by itself has a name, which explains a part of the steps."""
 
 OF_REPEATS = (
     *(Mutation("assigned-once", assigned=what) for what in ("stored", "values", "products")),
@@ -151,9 +154,12 @@ class Suspects:
         return [*steps, *solved, *rows]
 
     def pairs(self) -> list[Candidate]:
-        """The pairs that are known in public."""
+        """The pairs that are known in public, and both limits of the box."""
         others = [] if self.between else mistaken_problems(self.problem)
-        return [
+        limits = tuple(left_out(name).name for name in (UPPER, LOWER))
+        no_box = [Candidate(limits, self.problem, "", NO_BOX)]
+        boxed = self.problem.base_task == "svm-l1" and not self.between
+        return no_box * boxed + [
             Candidate((first, rows), other.problem, rows)
             for first, rows in PUBLIC_PAIRS
             for other in others

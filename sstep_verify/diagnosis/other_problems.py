@@ -30,13 +30,16 @@ BOTH, UNLABELLED = "labels inside and outside the kernel", "K instead of Q"
 TIMES_M, OVER_LAMBDA = "alpha scaled by m", "alpha scaled by 1/lambda"
 M_LOST, LAMBDA_LOST = "m taken as 1", "lambda taken as 1"
 OMEGA_TWICE, OMEGA_HALF, OTHER_LOSS = "omega doubled", "omega halved", "the other loss"
+OMEGA_ZERO, OMEGA_INVERTED = "omega taken as 0", "omega taken as C/2"
+SIGMA_AS_WIDTH = "sigma taken as a width"
 SIGMA_TWICE, SIGMA_HALF, OFFSET = "sigma doubled", "sigma halved", "offset taken as 0"
 POLYNOMIAL_LINEAR, RBF_LINEAR = "linear instead of polynomial kernel", "linear instead of RBF kernel"
 DEGREE_LESS, DEGREE_MORE = "degree one too small", "degree one too large"
 
 SOLVED_INSTEAD = (
     LABELS, BOTH, EVERYWHERE, TIMES_M, OVER_LAMBDA, M_LOST, LAMBDA_LOST, OMEGA_TWICE, OMEGA_HALF,
-    SIGMA_TWICE, SIGMA_HALF, DEGREE_LESS, DEGREE_MORE, OFFSET, NORMS, LOST, SPLIT, BIAS, UNLABELLED,
+    OMEGA_ZERO, OMEGA_INVERTED, SIGMA_TWICE, SIGMA_HALF, SIGMA_AS_WIDTH,
+    DEGREE_LESS, DEGREE_MORE, OFFSET, NORMS, LOST, SPLIT, BIAS, UNLABELLED,
     OTHER_LOSS, POLYNOMIAL_LINEAR, RBF_LINEAR,
 )  # fmt: skip
 """Other matrices than Q or M: labels inside the kernel stand there in the place of those outside."""
@@ -88,11 +91,17 @@ def other_penalty(problem: Problem) -> Iterator[Other]:
     parameters |= {f"{p}/m": value / m} if problem.is_svm else {}
     names = {p: LAMBDA_LOST}
     if isinstance(loss, SquaredHinge):
-        names = {f"2*{p}": OMEGA_HALF, f"{p}/2": OMEGA_TWICE}  # omega = 1/(2C)
+        names = {f"2*{p}": OMEGA_HALF, f"{p}/2": OMEGA_TWICE, f"1/{p}": OMEGA_INVERTED}  # omega = 1/(2C)
     for how, one in parameters.items():
         with suppress(InputError):
             if one != value and 0 < one < math.inf:
                 yield from changed(problem, (p, how, one, value), names.get(how, ""), loss=type(loss)(one))
+
+
+def omega_taken_as_zero(problem: Problem) -> Iterator[Other]:
+    """K-SVM-L2 with an omega that is 0 beside every other number."""
+    if isinstance(problem.loss, SquaredHinge):
+        yield from changed(problem, (), OMEGA_ZERO, loss=SquaredHinge(2.0**200))
 
 
 def m_taken_as_one(problem: Problem) -> Iterator[Other]:
@@ -140,7 +149,9 @@ def other_kernel(problem: Problem) -> Iterator[Other]:
         }  # fmt: skip
         for how, width in widths.items():
             with suppress(InputError):
-                name = {"2*sigma": SIGMA_TWICE, "sigma/2": SIGMA_HALF}.get(how, "")
+                name = {"2*sigma": SIGMA_TWICE, "sigma/2": SIGMA_HALF, "1/(2*sigma^2)": SIGMA_AS_WIDTH}.get(
+                    how, ""
+                )
                 if width != s:
                     yield from changed(problem, ("sigma", how, width, s), name, kernel=RBFKernel(width))
     elif isinstance(kernel, PolynomialKernel):
@@ -186,8 +197,8 @@ def _copied(problem: Problem) -> bool:
 
 
 NAMED: tuple[Callable[[Problem], Iterator[Other]], ...] = (
-    labels_inside, labels_left_out, scaled_solution, m_taken_as_one, other_penalty, other_loss,
-    other_kernel, linear_kernel, features_lost,
+    labels_inside, labels_left_out, scaled_solution, m_taken_as_one, omega_taken_as_zero, other_penalty,
+    other_loss, other_kernel, linear_kernel, features_lost,
 )  # fmt: skip
 """Those whose problems may have a name."""
 

@@ -24,12 +24,15 @@ PENALTY = 0.05
 def svm(
     label=lambda one: one, of_alpha=lambda one: one, in_correction=lambda one: one, increments=lambda one: one,
     shift=1.0, own=1.0, upper=1.0, sides=False, row=lambda place, drawn: drawn[place], forgets=False,
+    omega=None, boxed=True, width=None,
 ):  # fmt: skip
     """A K-SVM with something wrong in each step."""
 
     def solve(problem, blocks, s, a0, log):
         y, alpha, loss = problem.targets, a0.copy(), problem.hinge
         kernel, end, known = kernel_matrix(problem), loss.upper * upper, np.zeros(y.size, dtype=bool)
+        kernel = kernel if width is None else kernel ** (width / problem.kernel.sigma)
+        added = loss.shift if omega is None else omega
         for begin in range(0, len(blocks), s):
             drawn, start, thetas = blocks[begin : begin + s, 0], alpha.copy(), np.zeros(0)
             for place, i in enumerate(drawn):
@@ -38,9 +41,9 @@ def svm(
                 visible = thetas * ~known[past] if forgets else thetas
                 gradient = label(y)[i] * (kernel[taken] @ (of_alpha(y) * start)) - 1.0
                 gradient += in_correction(y)[i] * (kernel[taken, past] @ (increments(y)[past] * visible))
-                gradient += loss.shift * alpha[i]
-                new = alpha[i] - gradient / (own * kernel[i, i] + shift * loss.shift)
-                new = min(max(new, 0.0), end)
+                gradient += added * alpha[i]
+                new = alpha[i] - gradient / (own * kernel[i, i] + shift * added)
+                new = min(max(new, 0.0), end) if boxed else new
                 if sides and alpha[i] == 0.0 and new == end:
                     new = 0.0
                 thetas = np.append(thetas, new - alpha[i])
@@ -158,6 +161,9 @@ PLANTED = [
     )),
     (KRR, LINEAR, 3, 8, "alpha scaled by 1/lambda", ridge(targets=1.0 / PENALTY)),
     (L1, LINEAR, 1, 8, "upper-end" + OFF, svm(upper=1.5)),
+    (L2, LINEAR, 1, 8, "omega taken as 0", svm(omega=0.0)),
+    (SquaredHinge(3.0), LINEAR, 1, 8, "omega taken as C/2", svm(omega=1.5)),
+    (L2, RBF, 1, 8, "sigma taken as a width", svm(width=1 / (2 * 0.3**2))),
     (KRR, RBF, 1, 8, "overlap-dropped", ridge(overlap=0.0)),
     (KRR, RBF, 1, 8, "stale-alpha", ridge(frozen=True)),
     (KRR, LINEAR, 1, 8, "increments of coordinates of earlier windows left out", ridge(forgets=True)),
@@ -199,6 +205,14 @@ def test_a_factor_on_the_overlap_is_named_before_one_fitted_to_what_has_its_effe
     assert first.factor == pytest.approx(overlap, abs=1e-9)
     assert (other.names, other.symbol) == (("same-coordinate" + OFF,), "")
     assert verdict.requirement == "S-3.6"
+
+
+def test_a_box_without_limits_is_the_pair_of_both():
+    problem = Problem("parts", DATA, LABELS, LINEAR, Hinge(0.1))
+    verdict = judge(svm(boxed=False), problem, IndexStream("uniform", 24, 1, 160, seed=2), 8)[-1]
+    (defect,) = verdict.defects
+    assert defect.names == ("upper-end left out", "lower-end left out")
+    assert {*verdict.requirements} == {"S-3.8", "S-3.9"}
 
 
 def test_right_solvers_pass():

@@ -113,7 +113,7 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
         causes = [replace(one, doubt=doubt) for one, doubt in zip(both, doubts, strict=True)]
     else:
         sure = [cause for cause in ending if not cause.doubt and cause.mutation.name not in _named(missing)]
-        causes = [*missing, *sure]
+        causes = [*(one for one in missing if one.part is None or not sure), *sure]
         # A factor that is fitted to the steps says less than what needs none, and one on what a problem is
         # made of says no more than that another was solved.
         if sure:
