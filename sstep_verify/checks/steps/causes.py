@@ -109,8 +109,7 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
         both = [*sides, *missing]
         both += [cause for cause in ending if cause.names not in {one.names for one in missing}]
         both = [one for one in both if one.everywhere] or both
-        doubts = [HintKind.AT_LIMITS if one.everywhere else HintKind.PART_OF_RUN for one in both]
-        causes = [replace(one, doubt=doubt) for one, doubt in zip(both, doubts, strict=True)]
+        causes = [replace(cause, doubt=HintKind.AT_LIMITS) for cause in both]
     else:
         sure = [cause for cause in ending if not cause.doubt and cause.mutation.name not in _named(missing)]
         causes = [*(one for one in missing if one.part is None or not sure), *sure]
