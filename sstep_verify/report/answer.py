@@ -196,7 +196,23 @@ def _faulty(counts: Mapping[int, Count], results: Results) -> list[Row]:
     said = {s: f"{one.faulty} of {counted(one.planned, noun)}" for s, one in wrong.items()}
     clean = {s: one for s, one in counts.items() if wrong and not one.faulty and not one.correct}
     free = {s: counted(one.planned, noun) for s, one in clean.items()}
-    return [Row("Faulty at", s_on(said)), Row("No failure at", s_on(free)), *_causes(results, noun)]
+    rows = [Row("Faulty at", s_on(said)), Row("No failure at", s_on(free)), *_causes(results, noun)]
+    return [*rows, Row("Ended in an error", tuple(_raised(results, noun)))]
+
+
+def _raised(results: Results, noun: str) -> Iterable[str]:
+    """On how many cases every run that was judged ended in an error, by kinds that the solver raised."""
+    asked = (one for one in results.verdicts if one["check"] == CONTRACT)
+    by_case = grouped(asked, lambda one: one["case"])
+    kinds: dict[str, list[Case]] = {}
+    for case in results.cases:
+        own = by_case.get(case.id, [])
+        errors = [error for one in own for error in one["raised"]]
+        if errors and all(one["raised"] and one["status"] == Status.FAIL for one in own):
+            own_kinds = dict.fromkeys(error["kind"] for error in errors if not error["quoted"])
+            kinds.setdefault(" and ".join(own_kinds), []).append(case)
+    for kind, cases in kinds.items():
+        yield _of(cases, results.cases, noun) + f": the solver raised {kind}" * bool(kind)
 
 
 def _causes(results: Results, noun: str) -> list[Row]:

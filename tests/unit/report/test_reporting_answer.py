@@ -32,6 +32,7 @@ from sstep_verify.verdict import (
     Note,
     NoteKind,
     Place,
+    RunError,
     Sensitivity,
     Status,
 )
@@ -103,6 +104,20 @@ def test_a_known_defect_keeps_the_name_of_its_card_and_the_problems_that_it_is_n
     assert len({one.label for one in every if one.causes}) == 2
     (without,) = (parts for name, parts in found.items() if name.startswith("No known defect"))
     assert without == ("1 of 4 problems that fail",)
+
+
+def test_problems_on_which_every_run_ended_in_an_error_are_counted_by_its_kind():
+    def contract(name, s, kind, quoted=False):
+        raised = (RunError(f"s={s}", kind, "no", quoted),) if kind else ()
+        return verdict(name, Status.FAIL if kind else Status.PASS, s=s, check="contract", raised=raised)
+
+    told = [contract(name, s, "TypeError") for name in "ab" for s in (1, 2)]
+    told += [contract("c", 1, "TypeError"), contract("c", 2, "")]  # At another s it ended well.
+    told += [contract("d", 2, "ProgramError", quoted=True)]
+    cases = [case(name, Status.FAIL, s=(1, 2)) for name in "abcd"]
+    found = rows_of(judged(cases, told, {}, 1), Status.FAIL)["Ended in an error"]
+    assert [part.partition(":")[0] for part in found] == ["2 of 4 problems", "1 of 4 problems"]
+    assert ["TypeError" in part for part in found] == [True, False]
 
 
 def test_what_was_not_looked_at_follows_from_the_records():
