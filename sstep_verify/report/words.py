@@ -443,7 +443,9 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
         exceed = f" {over} of these exceed{'s' * (over == 1)} the bound." if over else ""
         failed = verdict.status is Status.FAIL
         ended = len({one.run for one in verdict.raised})
-        these = f" {ended} of these ended in an error, so that only this was compared." if ended else ""
+        of = "it" if ended == 1 else "them"
+        these = f" {counted(ended, 'run')} ended in an error: nothing else was compared of {of}."
+        these *= bool(ended)
         yield f"Coverage: {coverage(verdict.coverage, failed=failed)}{exceed}{these}"
     if verdict.status is Status.PASS and (missing := not_tested(verdict.terms)):
         yield f"Not tested: {missing}."
@@ -857,8 +859,10 @@ def term_why(why: str | None, largest: float | None) -> str:
 
 def compared_in_words(verdict: Mapping[str, Any], number: Callable[[int], str] = str) -> str:
     """How many comparisons were made for a verdict of a report, of those possible; a window counts once."""
-    made = "windows were compared" if verdict["check"] == "window-replay" else "comparisons were made"
-    return f"{number(verdict['executed'])} of {number(verdict['planned'])} {made}"
+    unit, made = ("window", "compared") if verdict["check"] == "window-replay" else ("comparison", "made")
+    units = unit + "s" * (verdict["planned"] != 1)
+    was = "was" if verdict["executed"] == 1 else "were"
+    return f"{number(verdict['executed'])} of {number(verdict['planned'])} {units} {was} {made}"
 
 
 def term_in_counts(term: Mapping[str, Any], number: Callable[[int], str] = str) -> str:
@@ -866,7 +870,11 @@ def term_in_counts(term: Mapping[str, Any], number: Callable[[int], str] = str) 
     of = f"{number(term['planned'])} comparison{'s' * (term['planned'] != 1)}"
     why = term_why(term.get("why"), term.get("largest"))
     if not term["decided"]:
-        said = f"none of its {of} was decided"
+        said = (
+            f"none of its {of} was decided"
+            if term["planned"] != 1
+            else "its one comparison was not decided"
+        )
         return said + f": {why}" * (bool(why) and term["why"] != Why.NONE_DECIDED)
     was = "was" if term["decided"] == 1 else "were"
     said = f"tested by {number(term['seen'])} of {of}, of which {number(term['decided'])} {was} decided"

@@ -374,13 +374,16 @@ def test_runs_that_ended_in_an_error_are_counted_in_what_was_covered():
     """Nothing of them was compared but that, and no comparison of a quantity was decided."""
     ended = KINDS["contract, all runs ended"]
     (line,) = (one for one in words.lines_of(ended) if one.startswith("Coverage"))
-    assert f"{len(ended.raised)} of these" in line
+    assert f"{len(ended.raised)} runs" in line
     term = {"planned": 9, "decided": 0, "seen": 0, "why": Why.NONE_DECIDED, "largest": 0.0}
     assert words.TERM_WHY[Why.NONE_DECIDED] not in words.term_in_counts(term)
     seen = {"planned": 9, "decided": 8, "seen": 1}
     numbers = [int(one) for one in re.findall(r"\d+", words.term_in_counts(seen))]
     assert numbers == [1, 9, 8]
     assert "comparison," in words.term_in_counts({"planned": 1, "decided": 1, "seen": 0})
+    one = {"check": "window-replay", "planned": 1, "executed": 1}
+    assert "window was" in words.compared_in_words(one)
+    assert "windows were" in words.compared_in_words(one | {"planned": 9, "executed": 2})
 
 
 def test_a_limit_in_a_reason_is_rounded_to_its_own_side():
