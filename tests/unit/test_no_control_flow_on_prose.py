@@ -40,7 +40,6 @@ LEFT = {
     "adapters/program/said.py": (1, "what launchers print, who have no other way to say that they refuse"),
     "adapters/python.py": (1, "an error that names the place already is not told of it twice"),
     "campaign/verdicts/kind.py": (1, "the first line of a reason is shown while problems are judged"),
-    "cli/campaign.py": (1, "what follows the first line of equal reasons is printed once"),
     "cli/commands/explain.py": (1, "the first line of each reason is shown of several artefacts"),
     "cli/verdicts.py": (1, "a word is defined for a reader where it occurs"),
     "single_checks.py": (1, "the first line of a reason is shown by a skipped test"),
