@@ -124,7 +124,7 @@ class Problem(pytest.Item):
 def _definition(config: pytest.Config) -> Definition:
     """The profile with the solver, and the failures that are expected."""
     from sstep_verify.adapters.program import program_from
-    from sstep_verify.campaign.profile import Selection, profile_of
+    from sstep_verify.campaign.profile import USUAL, Selection, profile_of
     from sstep_verify.campaign.summary import read_expected
     from sstep_verify.verifying import cases_of
 
@@ -140,7 +140,7 @@ def _definition(config: pytest.Config) -> Definition:
     tasks, kernels = (_names(config, option) for option in ("--sstep-task", "--sstep-kernel"))
     given += [word for name in tasks for word in ("--task", name)]
     given += [word for name in kernels for word in ("--kernel", name)]
-    chosen = Selection(tasks=tasks, kernels=kernels)
+    chosen = Selection(tasks=tasks, kernels=kernels, seed=USUAL)
     definition = profile_of(profile, solver, chosen, shlex.join(["sstep-verify", "check", *given]))
     listed = config.getoption("--sstep-xfails")
     known = read_expected(listed, cases_of(definition)) if listed else ()

@@ -163,7 +163,11 @@ def test_what_cannot_be_used_is_an_input_error(options, told):
 
 def test_a_solver_is_judged_on_the_profile_that_is_named():
     given = Given(sstep_exec="./x {dir}", sstep_profile="smoke")
-    assert pytest_cases._definition(given).command.endswith("--profile smoke")
+    definition = pytest_cases._definition(given)
+    assert definition.command.endswith("--profile smoke --seed 0")
+    assert all(family.further for family in definition.families), (
+        "the further s of check are judged here too"
+    )
     assert "--sstep-profile smoke" in pytest_cases.pytest_report_header(given)
 
 
