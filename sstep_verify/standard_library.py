@@ -69,6 +69,6 @@ def hiding(error: BaseException) -> str:
 
 
 def _name_of(file: str) -> str:
-    """The module that a file is, such as that of ``random.py`` or ``json/__init__.py``."""
+    """The module that a file is: of ``__init__.py`` the package, else that of its name."""
     stem = os.path.basename(file).partition(".")[0]
     return os.path.basename(os.path.dirname(file)) if stem == "__init__" else stem

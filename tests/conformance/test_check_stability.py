@@ -92,7 +92,7 @@ def test_a_right_solver_has_factors_near_one_a_figure_a_table_and_a_sentence(her
     assert "error over that of s = 1" in drawn
     page = (here / "report" / "index.html").read_text("utf-8")
     assert 'id="against-classical"' in page
-    assert "it does not say that the solver is right" in page
+    assert "It does not say that the solver is correct" in page
 
     document = here / "report" / "results.json"
     assert (
