@@ -52,26 +52,33 @@ def test_of_the_ranks_of_a_job_one_says_why_all_refuse(monkeypatch, capsys, word
     assert said[1] == ""
 
 
+LAUNCHER = """
+import os, subprocess, sys
+
+job = os.environ | {"PMI_SIZE": "2"}
+waits = [sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"]
+with subprocess.Popen(waits, env=job | {"PMI_RANK": "0"}, stdout=subprocess.PIPE) as leader:
+    leader.stdout.readline()
+    if sys.argv[1] == "ends":
+        leader.kill()
+        leader.wait()
+    command = [sys.executable, "-m", "sstep_verify", "solve", "--nosuch"]
+    ended = subprocess.run(command, env=job | {"PMI_RANK": "1"})
+    leader.kill()
+sys.exit(ended.returncode)
+"""
+
+
 @pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="needs /proc")
 @pytest.mark.parametrize("goes_on", [True, False])
-def test_a_rank_that_refuses_by_itself_says_why(goes_on, monkeypatch):
+def test_a_rank_that_refuses_by_itself_says_why(goes_on):
     """Such as one that got other options, while rank 0 waits for it."""
-    for variable in (name for pair in PLACES for name in pair):
-        monkeypatch.delenv(variable, raising=False)
-    python, job = [sys.executable, "-c"], os.environ | {"PMI_SIZE": "2"}
-    waits = "import time; print(flush=True); time.sleep(60)"
-    leader = subprocess.Popen([*python, waits], env=job | {"PMI_RANK": "0"}, stdout=subprocess.PIPE)
-    with leader:
-        assert leader.stdout is not None
-        leader.stdout.readline()
-        if not goes_on:
-            leader.kill()
-            leader.wait()
-        command = [sys.executable, "-m", "sstep_verify", "solve", "--nosuch"]
-        ended = subprocess.run(
-            command, env=job | {"PMI_RANK": "1"}, capture_output=True, text=True, check=False
-        )
-        leader.kill()
+    unset = {name for pair in PLACES for name in pair}
+    ended = subprocess.run(
+        [sys.executable, "-c", LAUNCHER, "goes on" if goes_on else "ends"],
+        env={name: value for name, value in os.environ.items() if name not in unset},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ("--nosuch" in ended.stderr) == goes_on
     assert ("rank 1" in ended.stderr) == goes_on

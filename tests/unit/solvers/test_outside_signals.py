@@ -145,8 +145,9 @@ import sys
 sys.path.append(FOLDER)
 from test_outside_signals import *
 
-# A job that a shell starts in the background ignores it.
+# A job that a shell starts in the background ignores the one, under nohup the other.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 judge(ending("hang", "child"), PROBLEM, STREAM, 4)
 """
 
