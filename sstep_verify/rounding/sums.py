@@ -101,7 +101,8 @@ class Factored(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             left = np.cumsum(np.abs(log).sum(axis=1))
             most = self.height * (2.0 * np.abs(alpha).sum() + 4.0 * np.append(0.0, left[:-1]))
-        return int(np.argmin(most <= largest))
+        # What may exceed it once may do so ever after.
+        return int(np.count_nonzero(most <= largest))
 
 
 NOT_FACTORED = Factored()

@@ -61,11 +61,12 @@ def test_a_logged_value_that_is_no_size_of_a_number_is_wrong_and_earlier_steps_a
     draws, generator = case.stream.blocks(0, 60), np.random.Generator(np.random.PCG64(8))
     places = [k for k in range(2, 50) if np.isin(draws[k], draws[k + 1 :]).all()]
     for value in (np.nan, np.inf, -np.inf, 1e308, -1e308):
-        log, k = run.log.copy(), int(generator.choice(places))
-        log[k] = value
-        found = StepJudge(case, Oracle(case.problem)).run(replace(run, log=log))
-        assert found.wrong[0] == k
-        assert np.isfinite(found.tally.bound[:k]).all()
+        for k in (int(generator.choice(places)), 59):
+            log = run.log.copy()
+            log[k] = value
+            found = StepJudge(case, Oracle(case.problem)).run(replace(run, log=log))
+            assert found.wrong[0] == k
+            assert np.isfinite(found.tally.bound[:k]).all()
 
 
 @pytest.mark.parametrize("task", TASKS)

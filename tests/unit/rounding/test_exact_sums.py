@@ -96,4 +96,5 @@ def test_steps_before_which_no_entry_of_the_weights_may_overflow():
         log = np.array([[-5.0], [value], [0.0]])
         found = [factored.steps_within(alpha, log, largest) for largest in (8.9, 9.0, 39.0, 1e300)]
         assert found == [0, 1, 2, 3 if value == 5.0 else 2]
+    assert factored.steps_within(alpha, np.array([[-5.0], [np.nan]]), 39.0) == 2, "the last step itself"
     assert Factored().steps_within(alpha, log, 1.0) == 3
