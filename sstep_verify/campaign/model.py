@@ -11,7 +11,7 @@ import os
 import shlex
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,6 +112,10 @@ def silent(line: str) -> None:
     """Say nothing; by its name, so that a plan can be sent to other processes."""
 
 
+def unannounced(wanted: Set[str]) -> None:
+    """Announce nothing of the keys that are run."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is run and how; without what only its own process can use it is sent to others, with each unit.
@@ -148,12 +152,14 @@ class Prepared:
     """Units that can be run, with their cost, and SHA-256 by name of their data sets.
 
     `code` has that of what solvers under test are that are not ours, by the words of a message: outcomes of
-    other code are never read back.
+    other code are never read back. `announce` is called with the keys that are run, before they are: those
+    of finished outcomes are not among them.
     """
 
     units: list[Unit]
     data: dict[str, str] = field(default_factory=dict)
     code: dict[str, str] = field(default_factory=dict)
+    announce: Callable[[Set[str]], None] = unannounced
 
 
 @dataclass(frozen=True)

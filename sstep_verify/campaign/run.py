@@ -133,6 +133,7 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     wanted = keys - kept.keys() if recorded is None else keys.intersection(recorded.cases)
     left = enough([unit for unit in units if not wanted.isdisjoint(unit.keys)], plan.jobs)
     left = begun_apart(left)
+    prepared.announce(wanted)
     planned, begun = sum(len(unit.keys) for unit in units), dict[str, float]()
 
     def tell(what: str) -> None:

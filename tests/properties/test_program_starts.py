@@ -17,7 +17,11 @@ from sstep_verify import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, R
 from sstep_verify.adapters.program import ProgramSolver, read_program
 from sstep_verify.adapters.program import solver as adapter
 from sstep_verify.adapters.program.run import Ended
+from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.campaign.verdicts import kind
+from sstep_verify.campaign.verdicts.execute import CaseOutcome
 from sstep_verify.protocol import RunRequest
 
 ALWAYS = {
@@ -119,3 +123,63 @@ def test_no_more_starts_are_announced_than_are_made(made, monkeypatch, seed, tmp
     assert report.passed, report
     ((starts, before),) = told
     assert 0 < starts <= len(made.found) - before
+
+
+@dataclass
+class Kept:
+    """What an interrupted run has left, in memory: some of the outcomes of a whole one."""
+
+    found: dict[str, CaseOutcome]
+
+    def open(self, *_args) -> dict[str, CaseOutcome]:
+        return self.found
+
+    def keep(self, _key, outcome) -> CaseOutcome:
+        return outcome
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_starts_are_announced_of_the_problems_that_are_run(made, monkeypatch, seed, tmp_path):
+    generator = np.random.Generator(np.random.PCG64([71, seed]))
+    program = described(tmp_path, ("log", "final")[seed % 2])
+    definition = read_definition(_written(tmp_path / "drawn.toml", program, seed))
+    told: list[int] = []
+    monkeypatch.setattr(kind, "announce_starts", lambda _plan, starts, _programs: told.append(starts))
+
+    def announced(kept: dict[str, CaseOutcome]) -> int:
+        told.clear()
+        run_campaign(Plan(definition, partial=Kept(kept)))
+        return sum(told)
+
+    outcomes: dict[str, CaseOutcome] = {}
+    monkeypatch.setattr(Kept, "keep", lambda _self, key, one: outcomes.setdefault(key, one))
+    whole = announced({})
+    keys = sorted(outcomes)
+    size = int(generator.integers(1, len(keys)))
+    some = {keys[i] for i in generator.choice(len(keys), size, replace=False).tolist()}
+    rest = {key: outcomes[key] for key in keys if key not in some}
+    first, second = announced(rest), announced({key: outcomes[key] for key in some})
+    assert min(first, second) > 0
+    assert first + second == whole
+    count = len(made.found)
+    assert announced(outcomes) == 0
+    assert len(made.found) == count
+
+
+def _written(path: Path, program: Path, seed: int) -> str:
+    path.write_text(f"""
+        [campaign]
+        name = "drawn"
+        title = "Drawn"
+        description = "Problems of a program."
+        [[family]]
+        solver = "{program}"
+        data = ["small"]
+        task = ["svm-l1"]
+        kernel = [{{ name = "linear" }}, {{ name = "rbf", sigma = 0.5 }}]
+        parameter = [1.0, 0.25]
+        s = [{2 + seed}, {9 - seed}]
+        iterations = {40 + seed}
+        checks = ["step-replay", "window-replay"]
+        """)
+    return str(path)

@@ -6,7 +6,7 @@ Families are read, fitted to a program, compared with what can be run, then run 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, replace
 from typing import Any, cast
 
@@ -23,6 +23,7 @@ from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute
 from sstep_verify.campaign.verdicts.family import Family, FamilyTable, expand
 from sstep_verify.campaign.verdicts.measured import beside_classical
 from sstep_verify.campaign.verdicts.runs import announce_starts, minimum_table, requests_of, starts_of
+from sstep_verify.checks.shared.case import Case as CheckedCase
 from sstep_verify.errors import InputError
 from sstep_verify.files.records import table_from
 from sstep_verify.oracle.choice import ORACLES
@@ -196,8 +197,9 @@ class Verdicts(Kind):
         loaded: dict[tuple[str, str | None], DataSet] = {}
         takes, prepared = [], []
         kept: list[int] = []
-        code, starts = _code(units), 0
-        first: dict[str, tuple] = {}
+        code = _code(units)
+        starts: dict[str, tuple[str, int]] = {}
+        first: dict[str, tuple[Family, CheckedCase]] = {}
         for unit in units:
             name, family = unit.data[0], unit.work[0].family
             if (name, family.targets) not in loaded:
@@ -213,7 +215,7 @@ class Verdicts(Kind):
                 require_cache(spec, case)
                 if spec.family.is_program and spec.family.recorded is None:
                     first.setdefault(declaration.name, (spec.family, case))
-                    starts += starts_of(spec.family, case)
+                    starts[spec.id] = declaration.name, starts_of(spec.family, case)
                 takes.append((memory_of(spec, case), spec.id))
                 if plan.keep:
                     kept.append(bytes_of(case, requests_of(spec.family, case).values()))
@@ -225,9 +227,15 @@ class Verdicts(Kind):
         if largest.notable:
             at_once = f"{plan.jobs} process{'es' * (plan.jobs > 1)} at a time"
             plan.say(f"memory: {name} {largest.words}; {at_once}")
-        if starts:
-            announce_starts(plan, starts, first.values())
-        return Prepared(prepared, {name: data.sha256 for (name, _), data in loaded.items()}, code)
+
+        def announce(wanted: Set[str]) -> None:
+            counted = [starts[key] for key in starts if key in wanted]
+            if counted:
+                programs = [first[name] for name in dict.fromkeys(name for name, _ in counted)]
+                announce_starts(plan, sum(count for _, count in counted), programs)
+
+        digests_of_data = {name: data.sha256 for (name, _), data in loaded.items()}
+        return Prepared(prepared, digests_of_data, code, announce)
 
     def run(self, unit: Unit, plan: Plan) -> Iterator[Finished]:
         """Run the cases, one after the other."""
