@@ -85,10 +85,11 @@ def _size(verdict: Verdict) -> Iterator[Line]:
     step = verdict.evidence.get(WORST_STEP)
     at = f", at step {step}" if step else ""
     # The first number is the ratio; another step may be off by more, within a larger bound.
-    ratio = f"{short(verdict.ratio)}: " if verdict.ratio < math.inf else ""
+    # Over an allowed 0 the ratio is infinite, however small the error is.
+    ratio = short(verdict.ratio) if verdict.ratio < math.inf else "infinite"
     measured = "residual" if verdict.bound_origin == RESIDUAL else "error"
     error = f"{measured} {short(verdict.measured)}, allowed {short(verdict.bound)}{at}"
-    yield Line("Largest ratio" if ratio else "Largest error", f"{ratio}{error}")
+    yield Line("Largest ratio", f"{ratio}: {error}")
 
 
 def _cause(failure: Failure) -> Iterator[Line]:

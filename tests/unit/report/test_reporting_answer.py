@@ -352,6 +352,22 @@ def test_a_card_has_place_values_error_defect_requirement_and_command(tmp_path):
     assert re.findall("<dt>(.*?)</dt>", card) == list(found)
 
 
+@pytest.mark.parametrize(("measured", "bound"), [(0.00355, 0.0), (0.00355, 1e-15), (math.inf, 1e-15)])
+def test_a_card_calls_the_step_of_the_largest_ratio_by_that_name(measured, bound):
+    # The step of the place is off by more: the step of an allowed 0 has no largest error.
+    wrong = verdict(
+        "a", Status.FAIL, s=7, check="step-replay", ratio=measured / bound if bound else math.inf,
+        measured=measured, bound=bound, place=Place(2, 3, 23, None, 0.3, 0.262),
+        evidence={"worst_step": 11}, coverage=Coverage("step", 95, 95),
+    )  # fmt: skip
+    (failure,) = failures(document([case("a", Status.FAIL)], [wrong], 1))
+    found = {line.name: line.text for line in lines(failure)}
+    assert "Largest error" not in found
+    ratio, _, _ = found["Largest ratio"].partition(": ")
+    assert (ratio == "infinite") is (not math.isfinite(measured / bound if bound else math.inf))
+    assert "step 11" in found["Largest ratio"]
+
+
 def test_a_card_gives_each_candidate_its_own_factor_in_few_digits():
     candidates = (Defect(("a:off",), 399.99999999999966), Defect(("b:off",), 0.0025), Defect(("c",)))
     wrong = verdict("a", Status.FAIL, diagnosed=True, defects=candidates)
