@@ -26,7 +26,7 @@ def certificate_need(label: str, data: Any, *, svm: bool) -> tuple[int, str]:
     svm : bool
         Whether the problem is a K-SVM.
     """
-    needed = certificate_bytes(data.shape[0], svm=svm) + _values_bytes(data)
+    needed = certificate_bytes(data.shape[0], svm=svm) + values_bytes(data)
     return needed, f"{label}: {_shape(data)} take about {gibibytes(needed)} GiB"
 
 
@@ -49,7 +49,7 @@ def require_room(label: str, data: Any, allowed: float, where: str) -> None:
     InputError
         With the memory that they take.
     """
-    needed = _values_bytes(data)
+    needed = values_bytes(data)
     if needed > allowed * GIB:
         raise InputError(
             f"{label}: {_shape(data)} take about {gibibytes(needed)} GiB, but {where} allows {allowed:g}; "
@@ -58,7 +58,8 @@ def require_room(label: str, data: Any, allowed: float, where: str) -> None:
         )
 
 
-def _values_bytes(data: Any) -> int:
+def values_bytes(data: Any) -> int:
+    """Bytes of the values of data, as balls, where an optimum is searched."""
     return VALUE * data.shape[0] * data.shape[1]
 
 

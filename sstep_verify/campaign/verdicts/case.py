@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.campaign.cases import command_for
+from sstep_verify.campaign.memory import values_bytes
 from sstep_verify.campaign.verdicts.family import CaseSpec, Family
 from sstep_verify.campaign.verdicts.measured import common_points, measuring_points
 from sstep_verify.campaign.verdicts.solvers import TRAINING
@@ -196,8 +197,8 @@ def seeded_start(problem: Problem, seed: int) -> np.ndarray:
 class Memory:
     """Bytes that a case takes, by what they are for, and those that its process may take.
 
-    `whole` says whether kernel matrix and optimum fit, the matrices of which take `matrices`: if not, gaps
-    are measured by panels of kernel rows and relative to the dual value reached.
+    `whole` says whether kernel matrix and optimum fit, which take `matrices` with the data in balls. If
+    not, gaps are measured by panels of kernel rows and relative to the dual value reached.
     """
 
     limit: int
@@ -237,8 +238,8 @@ def memory_of(spec: CaseSpec, case: Case) -> Memory:
     problem, family = case.problem, spec.family
     m, limit = problem.samples, family.memory_bytes
     matrix = 8 * m**2
-    # The measure of a K-SVM keeps its kernel matrix as well.
-    matrices = optimum_bytes(m, svm=problem.is_svm) + matrix * problem.is_svm
+    # The measure of a K-SVM keeps its kernel matrix as well, and a search holds the data in balls.
+    matrices = optimum_bytes(m, svm=problem.is_svm) + matrix * problem.is_svm + values_bytes(problem.data)
     parts = {"data": 8 * m * problem.features * (1 + problem.is_sparse), **_runs(spec, case)}
     left = limit - sum(parts.values())
     whole = matrices <= left
