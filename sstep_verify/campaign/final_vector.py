@@ -46,7 +46,7 @@ def final_vector(
     loaded = load_data(data, directory, "regression" if loss.task == "krr" else "classification")
     values = with_constant_feature(loaded.data, bias)
     problem = Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel()
-    require_room(problem.label, values, memory, "--memory")
+    require_room(problem.label, values, memory, "--memory", dense=True)
     ends = (problem.hinge.C,) if problem.is_svm else ()
     alpha, rounding = read_vector(path, problem.samples, ends, problem.features)
     if signed:

@@ -195,13 +195,18 @@ def test_memory_is_said_and_refused_by_its_figure(toy):
 def test_features_are_part_of_the_memory_that_is_refused(toy):
     out, vector = toy.with_name("certificate.json"), toy.with_name("vector.txt")
     _run(toy, "--task", "krr", "--digits", "5", "--out", out)
-    toy.write_text("1 20000000:1\n-1 1:2\n")
+    row = " ".join(f"{j}:1" for j in range(1, 401))
+    toy.write_text(f"1 20000000:1\n-1 {row}\n")
     vector.write_text("0\n0\n")
-    for words in (("--no-cache",), (), ("--final", vector)):
-        refused = str(_run(toy, "--task", "krr", *words).exception)
-        assert "m = 2 samples and n = 20000000 features, of which 2 occur, take about 15 GiB" in refused
-        assert "--memory allows 4" in refused
-    assert "take about 15 GiB" in str(_run("--verify", out, toy).exception)
+    for words in (("--no-cache",), ()):
+        refused = str(_run(toy, "--task", "krr", *words, "--memory", "1e-4").exception)
+        assert "m = 2 samples and n = 20000000 features, of which 401 occur, take about 0.00031 " in refused
+        assert "--memory allows 0.0001" in refused
+        assert "number the features" not in refused
+    assert "take about 0.00031 GiB" in str(_run("--verify", out, toy, "--memory", "1e-4").exception)
+    refused = str(_run(toy, "--task", "krr", "--final", vector, "--memory", "0.5").exception)
+    assert "take about 0.6 GiB, but --memory allows 0.5; number the features without gaps" in refused
+    assert _run(toy, "--task", "krr", "--no-cache").exit_code == 0
 
 
 def test_json_is_the_certificate_or_the_proof(toy):

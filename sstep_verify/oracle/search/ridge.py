@@ -13,6 +13,7 @@ from sstep_reference.arithmetic import Balls
 from sstep_verify.numerics import kernel_matrix
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.balls.objectives import derivative
+from sstep_verify.oracle.search.features import with_features_that_occur
 from sstep_verify.oracle.search.low_rank import shifted, solved
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import unit_roundoff
@@ -40,7 +41,7 @@ class RidgeSearch:
     """
 
     def __init__(self, problem: Problem, *, keep: bool):
-        self._problem, self._keep = problem, keep
+        self._problem, self._keep = with_features_that_occur(problem), keep
         self._point: list[Any] | None = None
 
     def point(self, digits: int, bits: int) -> tuple[list[Any], str]:

@@ -20,6 +20,7 @@ from sstep_verify.numerics import kernel_matrix
 from sstep_verify.oracle.balls.decimals import decimals_of, exact_decimal, nearest_decimal
 from sstep_verify.oracle.balls.kernel_balls import feature_dimensions
 from sstep_verify.oracle.search.active_set import BallDual, Polisher
+from sstep_verify.oracle.search.features import with_features_that_occur
 from sstep_verify.oracle.search.interior_point import DenseSystem, Interior, interior_point
 from sstep_verify.oracle.search.low_rank import LowRankSystem
 from sstep_verify.oracle.search.primal_newton import primal_newton
@@ -68,6 +69,7 @@ def search(
     BallDual
         The problem in those balls.
     """
+    problem = with_features_that_occur(problem)
     low_rank = feature_dimensions(problem) is not None
     start, method = _first(problem, low_rank)
     extended = low_rank and method != FLOAT_METHOD

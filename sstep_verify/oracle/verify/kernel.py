@@ -9,12 +9,13 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any, Protocol
 
+import numpy as np
 from flint import arb_mat
 from sstep_reference import Kernel
 from sstep_reference.arithmetic import Balls, exact_fraction
 
 from sstep_verify.oracle.verify.record import CertificateError, Interval
-from sstep_verify.problems import Problem
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
 
 EXTRA_BITS = 64
 """Bits beyond those that a certificate was made with."""
@@ -44,6 +45,20 @@ def verifying_arithmetic(bits: int) -> Balls:
     return Balls(max(bits + EXTRA_BITS, LEAST_BITS))
 
 
+def present(problem: Problem) -> np.ndarray:
+    """The samples, dense, by the features that are not 0 in all of them; one feature if all are.
+
+    The shipped kernels depend on inner products, to which a feature of zeros adds nothing; samples of
+    another kernel have all features.
+    """
+    data: Any = problem.data
+    if type(problem.kernel) not in (LinearKernel, PolynomialKernel, RBFKernel):
+        return problem.dense
+    places = np.unique(data.nonzero()[1])
+    kept = data[:, places if len(places) else [0]]
+    return kept.toarray() if problem.is_sparse else kept
+
+
 def lower_rows(problem: Problem, arithmetic: Balls, places: Sequence[int] = ()) -> Iterator[list]:
     """Row by row the kernel's entries up to the diagonal, as lists of balls, by the reference.
 
@@ -57,7 +72,8 @@ def lower_rows(problem: Problem, arithmetic: Balls, places: Sequence[int] = ()) 
         Samples that rows and columns are of; empty: all.
     """
     kernel = problem.kernel
-    data: Any = problem.dense[list(places)] if len(places) else problem.dense
+    data: Any = present(problem)
+    data = data[list(places)] if len(places) else data
     for begin in range(0, len(data), ROWS_AT_ONCE):
         # The reference makes inner products with all samples it knows: so it is given no later ones.
         end = min(begin + ROWS_AT_ONCE, len(data))
@@ -92,7 +108,7 @@ class ReferenceKernel:
         m, given = problem.samples, [[x] for x in vector]
         with arithmetic.working():
             if problem.kernel.linear:
-                data = arb_mat([[arithmetic.number(x) for x in row] for row in problem.dense.tolist()])
+                data = arb_mat([[arithmetic.number(x) for x in row] for row in present(problem).tolist()])
                 squares = (sum((x * x for x in row), arithmetic.number(0)) for row in data.tolist())
                 return (data * (data.transpose() * arb_mat(given))).entries(), list(squares)
             diagonal: list[Any] = []

@@ -26,6 +26,7 @@ from sstep_verify.oracle.verify.kernel import (
     must_have_digits,
     must_hold,
     point_of,
+    present,
     shown,
 )
 from sstep_verify.oracle.verify.record import (
@@ -147,8 +148,9 @@ class SvmProof:
     def singular(self, places: list[int]) -> bool:
         """Whether there are more coordinates than dimensions, or the same sample twice (omega = 0)."""
         problem = self._problem
-        samples = {tuple(row) for row in problem.dense[places].tolist()}
-        few = _dimensions(problem.kernel, problem.features)
+        data = present(problem)
+        samples = {tuple(row) for row in data[places].tolist()}
+        few = _dimensions(problem.kernel, data.shape[1])
         return self._bounded and (len(places) > few or len(samples) < len(places))
 
     def radius(self, eigenvalue: Fraction) -> Any:
