@@ -179,6 +179,9 @@ class HintKind(StrEnum):
     PARTS_IN_FLOAT32 = "parts_in_float32"
     """No known defect was found, most steps fail, and each is within the bound of float32, which is not
     declared. Detail: the steps that fail, the steps that were judged."""
+    NOTHING_MOVED = "nothing_moved"
+    """The run ends where it starts, as does every alpha that it recorded, so known defects do not differ.
+    Detail: the task."""
     UNDRAWN_MOVED = "undrawn_moved"
     """A coordinate changed that no step drew."""
     STARTED_ELSEWHERE = "started_elsewhere"

@@ -55,7 +55,7 @@ from sstep_verify.checks.shared.continued import (
 )
 from sstep_verify.checks.shared.last_window import hints_of_last_window
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
-from sstep_verify.checks.shared.signs import hints_of_signs, signs_of_one_run
+from sstep_verify.checks.shared.signs import hints_of_signs, hints_of_stillness, signs_of_one_run
 from sstep_verify.checks.shared.terms import core_terms, quantity_terms
 from sstep_verify.checks.window.choose import choose_windows, screenable
 from sstep_verify.checks.window.ends_apart import EndsApart
@@ -199,7 +199,9 @@ def _judge_run(
         if case.diagnose and not any(one.end and one.status is Status.PASS for one in comparisons):
             again = [*made_again(case, s, trajectory, trajectories)]
             correct = _correct_windows(again, s, screened.judged - exact, replays)
-        causes = causes_of(case, width, [*comparisons, *correct], between=between)
+        still = hints_of_stillness(case.problem.base_task, trajectory)
+        replayed_too = [*comparisons, *correct]
+        causes = [] if still else causes_of(case, width, replayed_too, between=between)
         if case.declaration.log:
             # step-replay tells small steps left out: at a window's end a value below its limit looks alike.
             causes = [cause for cause in causes if not cause.mutation.threshold]
@@ -216,11 +218,11 @@ def _judge_run(
         moved = hints_of_signs(largest.signs, apart=apart and largest.window.begin > 0)
         if not apart:
             fields["signs"] = signs_of_one_run(largest.signs)
-        hints = *largest.hints, *moved, *found.hints, *last
+        hints = *largest.hints, *moved, *found.hints, *still, *last
         if case.problem.kernel.linear and case.formulas.weights is None and _small(largest, trajectory):
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
         fields |= {"defects": found.defects, "hints": hints}
-        fields["diagnosed"] = case.diagnose and any_tried(comparisons)
+        fields["diagnosed"] = case.diagnose and any_tried(comparisons) and not still
     if largest.place is None and largest.window.end:
         largest = replace(largest, place=Place(largest.window.begin, largest.window.end))
     flagged, svm = len(screened.flagged), case.problem.is_svm

@@ -352,6 +352,11 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         "A kernel, gradient, increment or the data may be in float32: "
         "compute it in float64, or declare float32."
     ),
+    HintKind.NOTHING_MOVED: lambda task: (
+        "Alpha stays at its start in the whole run, so no cause can be distinguished. "
+        "New values are not stored, or every increment is 0"
+        + (", as it is without targets from a start of 0." if task == "krr" else ".")
+    ),
     HintKind.UNDRAWN_MOVED: lambda apart="": (
         "The window is between the results of two runs, and no step of it drew this coordinate. "
         "Earlier steps may differ."
@@ -393,6 +398,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
 """What each hint says."""
 
 BRIEF_HINTS = (
+    HintKind.NOTHING_MOVED,
     HintKind.STARTED_AT_ZERO,
     HintKind.READING,
     HintKind.CONVENTION,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sstep_verify.quantities import STREAM, WRITE_BACK
+from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Hint, HintKind
 
 FIRST_ALPHA = "first a"
@@ -30,6 +31,16 @@ def hints_of_signs(signs: Iterable[str], *, apart: bool = False) -> tuple[Hint, 
     moved = Hint(HintKind.UNDRAWN_MOVED, (APART,) if apart else ())
     started = Hint(HintKind.STARTED_ELSEWHERE)
     return (*[moved] * (found >= UNDRAWN), *[started] * (FIRST_ALPHA in found))
+
+
+def hints_of_stillness(task: str, trajectory: Trajectory) -> tuple[Hint, ...]:
+    """Return the hint where every alpha that a run recorded is its first one; nothing where one differs.
+
+    Whatever stores nothing, or makes no increment, leaves alpha so: no defect of a step explains it better
+    than another.
+    """
+    moved = (trajectory.alphas != trajectory.alphas[:1]).any()
+    return () if moved or not trajectory.length else (Hint(HintKind.NOTHING_MOVED, (task,)),)
 
 
 def signs_of_one_run(signs: Iterable[str]) -> tuple[str, ...]:

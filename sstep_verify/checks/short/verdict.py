@@ -11,7 +11,7 @@ import numpy as np
 from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.checks.shared.comparison import Comparison, Window, decisive, promising, unbounded, wrong
 from sstep_verify.checks.shared.outcome import nothing_compared, verdict_from
-from sstep_verify.checks.shared.signs import FIRST_ALPHA, hints_of_signs
+from sstep_verify.checks.shared.signs import FIRST_ALPHA, hints_of_signs, hints_of_stillness
 from sstep_verify.checks.shared.terms import quantity_terms
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution, undrawn_apart
@@ -191,8 +191,11 @@ def verdict_of(
         from sstep_verify.checks.short.causes import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of
 
-        found = diagnosis_of(case.problem, causes_of(truth, s, run, points, between=right))
-        defects, hints = found.defects, (*hints, *found.hints)
+        still = hints_of_stillness(case.problem.base_task, run)
+        asked = asked and not still
+        causes = [] if still else causes_of(truth, s, run, points, between=right)
+        found = diagnosis_of(case.problem, causes)
+        defects, hints = found.defects, (*hints, *found.hints, *still)
     end = comparison.window.end
     return verdict_from(
         check,

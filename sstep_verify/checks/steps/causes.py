@@ -10,7 +10,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.comparison import Comparison, Window
-from sstep_verify.checks.shared.signs import NO_LOG
+from sstep_verify.checks.shared.signs import NO_LOG, hints_of_stillness
 from sstep_verify.checks.steps.explain import explained
 from sstep_verify.checks.steps.formulas import formulas_of
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
@@ -96,10 +96,9 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
         for one, part, whole in zip(mutations, parts, everywhere, strict=True)
     ]
     # A step that was left out has its coordinate as it was; where no step moves, none of them is small.
-    alphas = judged.trajectory.alphas
-    never = not (alphas != alphas[0]).any()
-    sized = [] if never else sized
-    if (svm and not found.none_moved) or never:
+    still = hints_of_stillness(case.problem.base_task, judged.trajectory)
+    sized = [] if still else sized
+    if (svm and not found.none_moved) or still:
         ending = [cause for cause in ending if not cause.mutation.threshold]
     sides = [Candidate((SIDES,), case.problem)] if found.sides_left_out else []
     if sides and found.others_moved:
@@ -125,6 +124,8 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     diagnosis = diagnosis_of(case.problem, causes, sized)
     if sides:
         diagnosis = replace(diagnosis, signs=(SIDES,))
+    elif not causes:
+        diagnosis = replace(diagnosis, hints=(*diagnosis.hints, *still))
     at = placed(judged, replace(comparison, window=Window(first, first + 1), signs=tuple(names)))
     return at, diagnosis
 

@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "38d46333616e870e4c76ea26ab4ad904da21e5cd0bc1453a7567a782541eb740",
-    "results 4": "36f15f526965993e98616694a286db09a23e26ecd9122c7da4084ec602611e76",
+    "artefact 4": "4c9c90b763a3d50a6848cd6ded3455acc5990894c82c5a13ecbebca24d7d4582",
+    "results 4": "3d8ca74814ca47a23ceec95d045823e16b07dc7f76a1bd1bae471abe1cab5537",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }
