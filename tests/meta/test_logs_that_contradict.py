@@ -167,6 +167,38 @@ def test_draws_that_are_one_place_behind_from_a_window_on_are_named():
     assert named(verdict) == ["draws one place behind"]
 
 
+def backwards(*, drawn, length=206):
+    """The verdict on a K-SVM that takes its draws in reverse order, or else writes its log so."""
+
+    def solve(problem, blocks, s, a0, log):
+        y, alpha, C = problem.targets, a0.copy(), problem.hinge.C
+        matrix = (problem.dense @ problem.dense.T) * y * y[:, None]
+        for step, (i,) in enumerate(blocks[::-1] if drawn else blocks):
+            alpha[i] = min(max(alpha[i] - (matrix[i] @ alpha - 1) / matrix[i, i], 0.0), C)
+            log[step if drawn else len(log) - 1 - step, 0] = alpha[i]
+        return alpha
+
+    generator = np.random.Generator(np.random.PCG64(5))
+    data, labels = generator.standard_normal((14, 5)), np.where(generator.random(14) < 0.5, -1.0, 1.0)
+    problem = Problem("p", data, labels, LinearKernel(), Hinge(1.0))
+    solver = CallableSolver(solve, Declaration("backwards", log=True))
+    stream = IndexStream("cyclic" if length < 14 else "uniform", 14, 1, length, 1)
+    return judge(solver, problem, stream, s=7, checks=["step-replay"])[-1]
+
+
+def test_draws_in_reverse_order_are_named():
+    verdict = backwards(drawn=True)
+    assert (verdict.status, verdict.requirement) == (Status.FAIL, "S-2.2")
+    assert named(verdict) == ["draws in reverse order"]
+
+
+@pytest.mark.parametrize(("drawn", "length"), [(False, 206), (False, 12), (True, 12)])
+def test_a_log_in_reverse_order_is_no_order_of_draws(drawn, length):
+    # Of 12 cyclic draws of 14 coordinates none is made again: then either order leads to the same alpha.
+    verdict = backwards(drawn=drawn, length=length)
+    assert (verdict.status, named(verdict)) == (Status.FAIL, [])
+
+
 def test_a_log_and_a_record_that_differ_break_what_holds_of_both():
     def stored(case, run):
         alphas = run.alphas.copy()

@@ -16,7 +16,7 @@ from sstep_verify.checks.shared.continued import CONTINUED
 from sstep_verify.checks.short.causes import ONE_FEWER, ONE_MORE
 from sstep_verify.checks.steps.causes import SIDES
 from sstep_verify.checks.steps.formulas import FORMULAS
-from sstep_verify.checks.steps.other_draws import PLACES
+from sstep_verify.checks.steps.other_draws import PLACES, REVERSED
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import exponents, other_problems
 from sstep_verify.diagnosis import kernel_rows as panel
@@ -136,6 +136,7 @@ def test_no_sentence_names_what_does_not_exist():
         *NO_ENTRIES.values(),
         *FORMULAS,
         *PLACES,
+        REVERSED,
         SIDES,
         *PANEL_MISTAKES,
         *EXPONENTS,

@@ -1,4 +1,4 @@
-"""Whether a log that contradicts its run leads to every record if the draws are taken one place off.
+"""Whether a log that contradicts its run leads to every record by other draws: one place off, or reversed.
 
 Nothing is rounded in this: a log of values, stored at the coordinates of other draws, gives every recorded
 alpha bit for bit, or it does not.
@@ -16,6 +16,8 @@ from sstep_verify.verdict import Defect
 PLACES = {"draws one place behind": -1, "draws one place ahead": 1}
 """Places of the stream by which a step is off, by the name of that in the specification."""
 
+REVERSED = "draws in reverse order"
+
 ENOUGH = 3
 """Values stored elsewhere than the stream says that must be recorded, as other draws have them."""
 
@@ -24,9 +26,11 @@ WINDOWS = 4
 
 
 def draws_elsewhere(case: Case, trajectory: Trajectory) -> tuple[Defect, ...]:
-    """Return the defect by which draws that are one place off explain all records; nothing if none does."""
+    """Return the defect by which other draws explain all records; nothing if none does."""
     log, count = trajectory.log, trajectory.iterations.size
     assert log is not None
+    if names := _reversed(case, trajectory):
+        return _defects(case, names)
     alpha = np.array(trajectory.alphas[0])
     for number in range(1, count):
         begin, end = trajectory.iterations[number - 1 : number + 1].tolist()
@@ -36,9 +40,40 @@ def draws_elsewhere(case: Case, trajectory: Trajectory) -> tuple[Defect, ...]:
             names = [
                 name for name, off in PLACES.items() if _explains(case, trajectory, number, before, off)
             ]
-            task = case.problem.loss.task
-            return tuple(Defect((name,), None, requirements_of(task, (name,))) for name in names)
+            return _defects(case, names)
     return ()
+
+
+def _defects(case: Case, names: list[str]) -> tuple[Defect, ...]:
+    task = case.problem.loss.task
+    return tuple(Defect((name,), None, requirements_of(task, (name,))) for name in names)
+
+
+def _reversed(case: Case, trajectory: Trajectory) -> list[str]:
+    """The name of draws from the end of the run to its start, where they lead to all that it recorded.
+
+    A solver that returns its final alpha only has another run for each shorter length, and no log of it.
+    """
+    log, length = trajectory.log, trajectory.length
+    assert log is not None
+    draws = case.stream.blocks(trajectory.start, trajectory.start + length)
+    places = range(1, trajectory.iterations.size)
+
+    def leads(draws: np.ndarray, log: np.ndarray) -> bool:
+        """Whether this log, stored at these draws, gives every record."""
+        for place in places if case.formulas.level >= 2 else places[-1:]:
+            made, alpha = int(trajectory.iterations[place]), np.array(trajectory.alphas[0])
+            alpha[draws[:made].ravel()] = log[:made].ravel()
+            if not np.array_equal(alpha, trajectory.alphas[place], equal_nan=True):
+                return False
+        return True
+
+    right = np.array(trajectory.alphas[0])
+    right[draws.ravel()] = log.ravel()
+    if (right != trajectory.final).sum() < ENOUGH:
+        return []
+    # Where no coordinate is drawn again, a log that was written backwards leads there too.
+    return [REVERSED] if leads(draws[::-1], log) and not leads(draws, log[::-1]) else []
 
 
 def _store(case: Case, trajectory: Trajectory, alpha: np.ndarray, begin: int, end: int, off: int) -> None:
