@@ -55,7 +55,12 @@ from sstep_verify.checks.shared.continued import (
 )
 from sstep_verify.checks.shared.last_window import hints_of_last_window
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
-from sstep_verify.checks.shared.signs import hints_of_signs, hints_of_stillness, signs_of_one_run
+from sstep_verify.checks.shared.signs import (
+    UNDRAWN,
+    hints_of_signs,
+    hints_of_stillness,
+    signs_of_one_run,
+)
 from sstep_verify.checks.shared.terms import core_terms, quantity_terms
 from sstep_verify.checks.window.choose import choose_windows, screenable
 from sstep_verify.checks.window.ends_apart import EndsApart
@@ -218,6 +223,8 @@ def _judge_run(
         moved = hints_of_signs(largest.signs, apart=apart and largest.window.begin > 0)
         if not apart:
             fields["signs"] = signs_of_one_run(largest.signs)
+        # No formula of a step, which is the check's own requirement, moves what no step draws.
+        fields["claimed"] = not set(largest.signs) >= UNDRAWN
         hints = *largest.hints, *moved, *found.hints, *still, *last
         if case.problem.kernel.linear and case.formulas.weights is None and _small(largest, trajectory):
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)

@@ -59,7 +59,21 @@ def test_no_mistake_in_steps_explains_what_moved_undrawn():
     # The window is between the results of two runs, whose steps before it are at fault.
     assert Hint(HintKind.UNDRAWN_MOVED, (APART,)) in verdict.hints
     assert verdict.place.coordinate not in STREAM.blocks(verdict.place.begin, verdict.place.end)
-    assert verdict.requirement == "S-3.1"
+    assert verdict.requirement == ""
+
+
+@pytest.mark.parametrize(("length", "s"), [(2, 1), (73, S)])
+def test_draws_in_reverse_order_without_a_log_violate_no_formula_of_a_step(length, s):
+    right = solver_of(log=False)
+
+    def solve(problem, blocks, s, a0):
+        return right._function(problem, blocks[::-1], s, a0)
+
+    solver = CallableSolver(solve, right.declaration)
+    verdict = judge(solver, PROBLEM, replace(STREAM, length=length), s)[-1]
+    assert (verdict.check, verdict.status) == ("window-replay", Status.FAIL)
+    assert HintKind.UNDRAWN_MOVED in hinted(verdict)
+    assert (named(verdict), verdict.requirements) == ([], ())
 
 
 def test_windows_that_were_not_replayed_are_not_told_as_replayed():
