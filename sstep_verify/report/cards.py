@@ -103,6 +103,8 @@ def _cause(failure: Failure) -> Iterator[Line]:
     if number := failure.requirement:
         name = "May violate" if failure.possible else "Violates"
         yield Line(name, f"{number}: {text_of(number)}")
+    if failure.first:
+        yield Line("Also", f"{failure.first['check']}: {first_line(record_of(failure.first))}")
     if failure.others:
         yield Line("Fail too", ", ".join(failure.others))
     if failure.known:

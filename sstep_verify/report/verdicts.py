@@ -45,7 +45,8 @@ ORDER = (*UNSETTLED, EXPECTED, *SEVERITY[2:])
 
 @dataclass(frozen=True)
 class Failure:
-    """Cases that fail in the same way: at the first faulty s, by the first check.
+    """Cases that fail in the same way: at the first faulty s, by the check that names the causes, or else
+    by the first.
 
     The causes are known defects that reproduce it, with how many wrong steps where that is not all. The
     requirement is that of the verdict that names them, else of the first. The readings are of a final
@@ -53,7 +54,8 @@ class Failure:
     The `label` says what the causes are. Other checks fail too, and `tried` says whether known defects were
     compared with what failed; `expected`, whether every verdict that failed was expected to. Where some
     were not, the failure is of these, and `known` are the checks whose failures were expected. The
-    `verdict` is that of the first case that names the causes.
+    `verdict` is that of the first case that names the causes, and `first` the one of its first check where
+    that is another.
     """
 
     check: str
@@ -69,6 +71,7 @@ class Failure:
     expected: bool = False
     known: dict[str, None] = field(default_factory=dict)
     verdict: dict[str, Any] = field(default_factory=dict)
+    first: dict[str, Any] = field(default_factory=dict)
 
     @property
     def of_runs(self) -> bool:
@@ -85,7 +88,7 @@ def failures(results: Results) -> list[Failure]:
     """The first failure of each case, alike ones together: unexpected ones first, then by s."""
     known = Expected.of(results)
     alike: dict[_Alike, list[tuple[Case, list[dict]]]] = {}
-    telling: dict[_Alike, dict[str, Any]] = {}
+    telling: dict[_Alike, tuple[dict[str, Any], dict[str, Any]]] = {}
     foreseen: dict[str, list[str]] = {}
     failed = (verdict for verdict in results.verdicts if verdict["status"] == Status.FAIL)
     by_case = grouped(failed, lambda verdict: verdict["case"])
@@ -100,9 +103,9 @@ def failures(results: Results) -> list[Failure]:
             expected = known.together(wrong) == EXPECTED
             told = causes_of(named), readings_of(named), named.get("requirement", ""), _possible(named)
             label = _label(named)
-            key = here[0]["check"], s, *told, label, expected
+            key = named["check"], s, *told, label, expected
             alike.setdefault(key, []).append((case, wrong))
-            telling.setdefault(key, named)
+            telling.setdefault(key, (named, {} if named is here[0] else here[0]))
     found = [
         Failure(
             *key[:7],
@@ -111,7 +114,7 @@ def failures(results: Results) -> list[Failure]:
             any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == key[1]),
             key[7],
             dict.fromkeys(name for case, _ in members for name in foreseen[case.id]),
-            telling[key],
+            *telling[key],
         )
         for key, members in alike.items()
     ]

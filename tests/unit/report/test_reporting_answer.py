@@ -20,7 +20,7 @@ from sstep_verify.report.plain import count, promised
 from sstep_verify.report.ratios import PARTS, points, ratios
 from sstep_verify.report.results import MULTIPLES
 from sstep_verify.report.verdicts import CHECKS, failures
-from sstep_verify.report.words import RESIDUAL
+from sstep_verify.report.words import RESIDUAL, first_line
 from sstep_verify.report.write import write_report
 from sstep_verify.specification import specification
 from sstep_verify.verdict import (
@@ -366,6 +366,25 @@ def test_a_card_calls_the_step_of_the_largest_ratio_by_that_name(measured, bound
     ratio, _, _ = found["Largest ratio"].partition(": ")
     assert (ratio == "infinite") is (not math.isfinite(measured / bound if bound else math.inf))
     assert "step 11" in found["Largest ratio"]
+
+
+def test_a_card_is_named_by_the_check_that_it_shows_and_repeats_the_first_one():
+    of_log = verdict(
+        "a", Status.FAIL, s=1, check="step-replay", executed=0, place=Place(0, 1, 11, None, 0.0, 0.1),
+        ratio=math.inf, measured=math.inf, bound=0.0, requirement="S-3.12",
+    )  # fmt: skip
+    known = Defect(("one iteration fewer",), None, ("S-2.3",))
+    of_run = verdict(
+        "a", Status.FAIL, s=1, check="trajectory", defects=(known,), requirement="S-2.3", diagnosed=True,
+        place=Place(0, 6, None, None, None, None),
+    )  # fmt: skip
+    (failure,) = failures(document([case("a", Status.FAIL)], [of_log, of_run], 1))
+    assert failure.check == failure.verdict["check"] == "trajectory"
+    assert list(failure.others) == ["step-replay"]
+    found = {line.name: line.text for line in lines(failure)}
+    assert found["Also"] == f"step-replay: {first_line(of_log)}"
+    (alone,) = failures(document([case("a", Status.FAIL)], [of_log], 1))
+    assert "Also" not in {line.name for line in lines(alone)}
 
 
 def test_a_card_gives_each_candidate_its_own_factor_in_few_digits():
