@@ -119,6 +119,12 @@ NARROW = 1e-3
 ENOUGH = 3
 """Wrong steps that an explanation needs: with fewer, many quantities have a factor that explains them."""
 
+SURE = 1e-6
+"""Relative width of an interval of a factor that nobody has to fit, up to which no fitted one is kept.
+
+By chance a fitted factor is one of about twenty known ones in at most 1 of 30,000 cases (`symbols.WIDEST`).
+"""
+
 WHOLE = (M_ON_DIAGONAL, PARTS[M_EVERYWHERE].name, *NO_ENTRIES.values())
 """Names that say by themselves what is wrong."""
 
@@ -166,6 +172,12 @@ class Factor(NamedTuple):
         if self.name in NO_ENTRIES.values():
             return None
         return 0.0 if self.low <= -1.0 <= self.high else 1.0 + (self.low + self.high) / 2
+
+    @property
+    def narrow(self) -> bool:
+        """Whether its interval is so narrow that a fitted factor is in symbols by chance hardly ever."""
+        low, high = self.ends
+        return self.size is None or high - low <= SURE * max(abs(low), abs(high))
 
     def holds(self, mutation: Mutation) -> bool:
         """Whether a mutation changes nothing but this quantity."""
@@ -234,7 +246,8 @@ def off_by_a_factor(
     (omega = 0), a factor on a K-SVM's kernel rows makes the very steps of one on the 1 of its gradient.
 
     `is_known` says whether the factor between two numbers is one that nobody has to fit, such as 1/lambda.
-    Those come first, also where a fitted factor covers them, as does a 0 on kernel entries.
+    Those come first, also where a fitted factor covers them, as does a 0 on kernel entries. Where one is
+    narrow, only such factors are returned.
     """
 
     def is_certain(factor: Factor) -> bool:
@@ -272,7 +285,10 @@ def off_by_a_factor(
     factors.sort(key=lambda factor: factor.name not in first)
     if len(factors) > MOST:
         return []
-    return sorted([*covered, *factors], key=lambda factor: not is_certain(factor))
+    ordered = sorted([*covered, *factors], key=lambda factor: not is_certain(factor))
+    # Factors on quantities whose effects are proportional make the same steps. One that nobody has to fit,
+    # known to so many digits, is none of these by chance.
+    return [factor for factor in ordered if is_certain(factor) and factor.narrow] or ordered
 
 
 def _name(number: int, name: str, interval: tuple[float, float]) -> str:
