@@ -99,6 +99,7 @@ MEANINGS: dict[str, str] = {
     "lambda left out of the correction": "kernel entries of the correction are not divided by lambda",
     # Parts of a step that have a factor.
     "omega in the curvature": "omega in the curvature",
+    "omega in the curvature and the gradient": "omega in the curvature and in the gradient",
     "kernel entry in the curvature": "the kernel entry in the curvature",
     "diagonal of the block system": "the diagonal of the block system",
     "lambda in the block system": "lambda in the block system",

@@ -24,7 +24,7 @@ NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
 CURVATURE, KERNEL, PENALTY = map(NAMES.index, (quantities.CURVATURE, quantities.KERNEL, quantities.PENALTY))
 
 # NumPy's integers: of a constant of Python compiled code has a copy for each.
-_numbers: Any = np.arange(len(NAMES), len(NAMES) + 14)
+_numbers: Any = np.arange(len(NAMES), len(NAMES) + 15)
 
 BOTH = _numbers[0]
 """Number of the corrections for other coordinates and for the same one, taken together."""
@@ -38,11 +38,11 @@ ROW = DIAGONAL = _numbers[1]
 
 (
     UPPER_END, SHIFT_IN_CURVATURE, ENTRY_IN_CURVATURE, SYSTEM_DIAGONAL, SYSTEM_LAMBDA, SIDE_LAMBDA, SIDE_M,
-    M_EVERYWHERE, TARGETS, SIDE_STALE_M, PANEL_LAMBDA, PANEL_M,
+    M_EVERYWHERE, TARGETS, SIDE_STALE_M, PANEL_LAMBDA, PANEL_M, SHIFT_EVERYWHERE,
 ) = _numbers[2:]  # fmt: skip
 """Numbers of the parts of a step that `PARTS` names."""
 
-COUNT = PANEL_M + 1
+COUNT = SHIFT_EVERYWHERE + 1
 """Quantities and parts of which a factor is looked for."""
 
 CORRECTIONS, M_ON_DIAGONAL = "correction for all coordinates", "m faulty only on the diagonal"
@@ -99,6 +99,7 @@ PARTS: dict[int, Part] = {
         "m in the block system and the overlap",
         (quantities.CURVATURE, M_ON_DIAGONAL, "diagonal of the block system", quantities.OVERLAP),
     ),
+    SHIFT_EVERYWHERE: Part("omega in the curvature and the gradient", (quantities.CURVATURE,)),
 }  # fmt: skip
 """Parts by number."""
 
@@ -318,7 +319,7 @@ def _delta(number: int, low: float, high: float, *, of_svm: bool) -> tuple[float
     ================================================  ======  ================
     quantity                                          task    delta
     ================================================  ======  ================
-    ROW, SHIFT_IN_CURVATURE, ENTRY_IN_CURVATURE       K-SVM   t
+    ROW, the parts with omega, ENTRY_IN_CURVATURE     K-SVM   t
     CURVATURE                                         K-SVM   t / (1 - t)
     one of NO_ENTRIES, where t is not -1              K-RR    -t / (1 + t)
     any other                                         K-SVM   -t
@@ -326,7 +327,7 @@ def _delta(number: int, low: float, high: float, *, of_svm: bool) -> tuple[float
     ================================================  ======  ================
     """
     # Told of the step that was made, so that it is delta itself.
-    if of_svm and number in (ROW, SHIFT_IN_CURVATURE, ENTRY_IN_CURVATURE):
+    if of_svm and number in (ROW, SHIFT_IN_CURVATURE, ENTRY_IN_CURVATURE, SHIFT_EVERYWHERE):
         return low, high
     if of_svm and number == CURVATURE:  # a step over 1 + delta: t = delta / (1 + delta)
         return low / (1.0 - low), high / (1.0 - high)

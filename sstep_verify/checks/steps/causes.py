@@ -21,7 +21,7 @@ from sstep_verify.checks.window.causes import causes_of, right_asked
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.defects import Diagnosis, diagnosis_of
-from sstep_verify.diagnosis.factors import PARTS, TARGETS, Factor, off_by_a_factor
+from sstep_verify.diagnosis.factors import PARTS, SHIFT_EVERYWHERE, TARGETS, Factor, off_by_a_factor
 from sstep_verify.diagnosis.symbols import is_known
 from sstep_verify.quantities import PENALTY, SAMPLES, STREAM, WRITE_BACK
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
@@ -33,7 +33,7 @@ SHARE = 0.9
 
 SIDES = "steps from one limit of the box to the other left out"
 
-OF_PROBLEM = (PENALTY, SAMPLES, PARTS[TARGETS].name)
+OF_PROBLEM = (PENALTY, SAMPLES, PARTS[TARGETS].name, PARTS[SHIFT_EVERYWHERE].name)
 """Names of factors in all steps that make them those of another problem."""
 
 WORK = 1 << 18

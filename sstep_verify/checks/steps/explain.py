@@ -48,6 +48,7 @@ from sstep_verify.diagnosis.factors import (
     PANEL_LAMBDA,
     PANEL_M,
     ROW,
+    SHIFT_EVERYWHERE,
     SHIFT_IN_CURVATURE,
     SIDE_LAMBDA,
     SIDE_M,
@@ -225,6 +226,9 @@ def _clipped_step(kept, step, constants, effects, end, logged, found, at_end):
     moved = (logged - entry[BEFORE]) * unit
     _explain_clipped(found, ENTRY_IN_CURVATURE, -moved * row, end, logged)
     _explain_clipped(found, SHIFT_IN_CURVATURE, -moved * constants.shift, end, logged)
+    # With omega off in both, (K_ii + (1 + delta) omega) theta = -(g + delta omega alpha): the error is
+    # delta times omega times the new value, over the curvature.
+    _explain_clipped(found, SHIFT_EVERYWHERE, -logged * constants.shift * unit, end, logged)
     if 0.0 < box.upper < np.inf:
         if logged < free - bound:
             explain(found, UPPER_END, logged - box.upper, -box.upper, bound)
