@@ -287,6 +287,10 @@ def main() -> None:
             raise InputError(f"the argument {shortened(spoilt[0])} holds a NUL, which no name or text may")
         with contextlib.ExitStack() as held:
             if is_silent():
+                from sstep_verify.ranks.environment import left_by_no_launcher
+
+                if line := left_by_no_launcher():
+                    click.echo(f"note: {line}", err=True)
                 nowhere = held.enter_context(open(os.devnull, "w", encoding="utf-8"))
                 held.enter_context(contextlib.redirect_stdout(nowhere))
             _run()

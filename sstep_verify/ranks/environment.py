@@ -147,6 +147,23 @@ def rank_0_goes_on() -> bool:
         return False
 
 
+def left_by_no_launcher() -> str:
+    """What is said where two variables, and nothing else, make this process a silent rank; else nothing.
+
+    Launchers leave more: a way to reach the other ranks, and the ranks themselves.
+    """
+    found = _place()
+    if found is None or in_slurm_step() or not is_silent_rank():
+        return ""
+    if any(name.startswith(OF_A_RANK) and name not in found for name in os.environ) or rank_0_goes_on():
+        return ""
+    said = " and ".join(f"{name} = {os.environ[name]}" for name in found)
+    return (
+        f"{said} in the environment make this process rank {promised_rank()} of {promised_size()}, which "
+        f"leaves all output to rank 0; if no launcher started it: unset {' '.join(found)}"
+    )
+
+
 def in_slurm_step() -> bool:
     """Whether ``srun`` itself, and no ``mpiexec``, started this process."""
     found = _place()

@@ -39,6 +39,7 @@ def test_of_the_ranks_of_a_job_one_says_why_all_refuse(monkeypatch, capsys, word
     monkeypatch.setattr(environment, "rank_0_goes_on", lambda: False)
     monkeypatch.setattr("sys.argv", ["sstep-verify", *words])
     monkeypatch.setenv("PMI_SIZE", "2")
+    monkeypatch.setenv("PMI_FD", "7")  # As launchers do.
     said = []
     for rank in "01":
         monkeypatch.setenv("PMI_RANK", rank)
@@ -55,7 +56,7 @@ def test_of_the_ranks_of_a_job_one_says_why_all_refuse(monkeypatch, capsys, word
 LAUNCHER = """
 import os, subprocess, sys
 
-job = os.environ | {"PMI_SIZE": "2"}
+job = os.environ | {"PMI_SIZE": "2", "PMI_FD": "7"}
 waits = [sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"]
 with subprocess.Popen(waits, env=job | {"PMI_RANK": "0"}, stdout=subprocess.PIPE) as leader:
     leader.stdout.readline()
@@ -82,6 +83,26 @@ def test_a_rank_that_refuses_by_itself_says_why(goes_on):
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ("--nosuch" in ended.stderr) == goes_on
     assert ("rank 1" in ended.stderr) == goes_on
+
+
+@pytest.mark.parametrize("pair", PLACES[:2])
+@pytest.mark.parametrize("words", [["explain", "box"], ["solve", "--nosuch"]], ids=lambda words: words[0])
+def test_a_rank_that_no_launcher_made_says_so(pair, words):
+    """One line, and none where a launcher has left more than the pair of variables."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(environment.OF_A_RANK)}
+    place = dict(zip(pair, ("2", "1"), strict=True))
+    command = [sys.executable, "-m", "sstep_verify", *words]
+
+    def said(**more: str) -> list[str]:
+        variables = ours | place | more
+        return subprocess.run(
+            command, env=variables, capture_output=True, text=True, check=False
+        ).stderr.splitlines()
+
+    (line,) = said()
+    assert "rank 1 of 2" in line
+    assert f"unset {pair[0]} {pair[1]}" in line
+    assert said(PMIX_NAMESPACE="job") == []
 
 
 def test_the_oracle_refuses_a_folder_that_is_not_there_before_it_loads_anything(tmp_path):
