@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from sstep_verify.cli.options import ORACLES, jobs_option, processors, with_options
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, thousands
 from sstep_verify.files import Output, check
 
 VACUOUS = (
@@ -266,7 +266,8 @@ def finish(
     if summary.steps:
         from sstep_verify.report.answer import unseen
 
-        click.echo(f"judged {summary.steps_judged} of {summary.steps} steps")
+        judged, steps = thousands(summary.steps_judged), thousands(summary.steps)
+        click.echo(f"judged {judged} of {steps} steps")
         click.echo(f"not looked at: {'; '.join(unseen(results))}")
     if results.against_classical:
         from sstep_verify.report.stability import stability_sentence
