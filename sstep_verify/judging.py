@@ -57,8 +57,9 @@ def judge(
     checks : sequence of str, optional
         Ids of checks; ``sstep-verify explain`` lists them. `contract` always runs first. By default one
         more check runs. It is ``step-replay`` if the solver logs its steps, up to 2^25 coordinates in all.
-        It is ``trajectory`` if its level is 0, and ``window-replay`` otherwise. If weights are declared and
-        recorded, which is so from level 2 on, ``residual-gap`` runs with it.
+        It is ``trajectory`` if its level is 0, and ``window-replay`` otherwise. Declared weights are
+        recorded from level 2 on, and then ``residual-gap`` runs with it. At level 1 with such weights,
+        ``trajectory`` runs instead of ``window-replay``.
     oracle : {"arb", "mpmath"}
         What computes exact values. Balls of Arb enclose them. mpmath evaluates them at two precisions, for
         at most 200 samples (docs/verdicts.md).
@@ -112,9 +113,9 @@ def judge(
         )
     external = ExternalSolver(checked_solver(solver, "solver"))
     declared = external.declaration
-    ends = WINDOWS if declared.level else ENDS
     length = stream.length if iterations is None else iterations
     case = Case(problem.name, problem, stream, (s,), length, declared, oracle=oracle, **told_by(solver))
+    ends = WINDOWS if declared.level and CHECKS[WINDOWS].applies(case, s) else ENDS
     usual = STEPS if loggable(case) else ends
     # A log of the steps leads past recorded weights, so these are judged next to it as next to windows.
     recorded = [

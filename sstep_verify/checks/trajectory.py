@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, Check
+from sstep_verify.checks.shared.case import Case, Check, unseen_weights
 from sstep_verify.checks.shared.outcome import right_at_one
 from sstep_verify.checks.short.runs import (
     has_bound,
@@ -35,7 +35,7 @@ ROUNDED = "rounded_when_written"
 """Key of the evidence on a run whose values were rounded when they were written down."""
 
 ENDS_ALONE = "judged_by_final_vectors"
-"""Key of the evidence on a solver of level 0, of which no step is judged."""
+"""Key of the evidence on a solver of which no window is judged: of level 0, or with unrecorded weights."""
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -66,7 +66,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         evidence = dict(verdict.evidence)
         if run.rounding is not None:
             evidence[ROUNDED] = float(np.max(run.rounding, initial=0.0))
-        if case.formulas.level == 0:
+        if case.formulas.level == 0 or unseen_weights(case):
             evidence[ENDS_ALONE] = True
         verdicts.append(replace(verdict, evidence=evidence))
     return verdicts

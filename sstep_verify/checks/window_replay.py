@@ -20,7 +20,8 @@ window fails only where the longer run is beyond its bound from its own start as
 (sstep_verify/checks/window/ends_apart.py). The kernel is that of the data; kernel-entries judges rows that
 a solver exposes. The steps of a solver that makes them from maintained weights are replayed from alpha and
 these weights, which residual-gap judges: unless that passed the run, stale product and window boundary
-are not tested.
+are not tested. A solver of level 0 or 1 records no weights, so the check does not apply to one that
+maintains them.
 
 The status of a verdict is found step by step. `Comparison.status` compares one value with its bound, and
 `_judge_run` picks the comparison that decides. `verdict_from` turns a PASS that could have shown nothing
@@ -33,12 +34,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
+from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key, unseen_weights
 from sstep_verify.checks.shared.comparison import (
     Comparison,
     Window,
@@ -83,15 +83,20 @@ SOURCES = ("data", SCREEN)
 """What windows are compared with: their exact replay from the data, or the float64 screen."""
 
 
+def applies(case: Case, s: int) -> bool:
+    """Whether a window can be replayed from what a run records: not where its weights are missing."""
+    return not unseen_weights(case)
+
+
 def runs(case: Case) -> dict[str, RunRequest]:
-    """The plain run of every s."""
-    return {run_key(s): plain_request(case, s) for s in sorted(case.s_values)}
+    """The plain run of every s that is judged."""
+    return {run_key(s): plain_request(case, s) for s in sorted(case.s_values) if applies(case, s)}
 
 
 def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
     """The plain runs again, for their screen, and continued at a window's end."""
     wanted = requests(case, trajectories) if screenable(case) else {}
-    for s in filter(partial(replayable, case), case.s_values):
+    for s in _judged_s(case):
         wanted |= continued_request(case, s, trajectories, window=True)
     return wanted
 
@@ -100,7 +105,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     """Replay chosen windows of every plain run whose windows are within the case's replay limit."""
     replays = WindowReplays(case, oracle)
     verdicts: list[Verdict] = []
-    for s in filter(partial(replayable, case), case.s_values):
+    for s in _judged_s(case):
         between = s > 1 and right_at_one(case, verdicts)
         started = _started(case, s, trajectories, replays)
         verdict = _judge_run(case, s, trajectories, replays, started, between=between)
@@ -143,6 +148,11 @@ def _started(
 def replayable(case: Case, s: int) -> bool:
     """Whether a window of this s stays within the case's limit of kernel entries."""
     return case.panel_words(s) <= case.replay_limit
+
+
+def _judged_s(case: Case) -> list[int]:
+    """The s whose windows are judged."""
+    return [s for s in case.s_values if applies(case, s) and replayable(case, s)]
 
 
 def _judge_run(
@@ -323,6 +333,7 @@ CHECK = Check(
     rests_on={"residual-gap": (STALE, BOUNDARY)},
     bounds=("bounds/window/svm", "bounds/window/ridge", "bounds/screen"),
     level=1,
+    applies=applies,
     affordable=replayable,
     primary=True,
     by_windows=True,

@@ -31,11 +31,13 @@ from sstep_verify.checks import window_replay
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.window.choose import screenable
 from sstep_verify.solver import ProductionSolver
-from sstep_verify.verdict import Why
+from sstep_verify.verdict import Status, Why
 
 DATA = np.random.Generator(np.random.PCG64(1)).standard_normal((12, 3))
 PROBLEM = Problem("small", DATA, DATA[:, 0].copy(), LinearKernel(), Ridge(0.5))
 STREAM = IndexStream("uniform", samples=12, block=2, length=12, seed=0)
+SHOWN = ("window-replay", "residual-gap")
+"""Checks that begin from recorded weights."""
 
 
 def classical(problem, blocks, s, a0, factor=1.0):
@@ -100,6 +102,38 @@ def test_weights_that_no_run_records_are_not_judged():
     declared = Declaration(name="mine", weights=0, factorisation="lu", log=True)
     verdicts = judge(CallableSolver(logging, declared), PROBLEM, STREAM, s=4)
     assert [one.check for one in verdicts] == ["contract", "step-replay"]
+    asked = judge(CallableSolver(logging, declared), PROBLEM, STREAM, s=4, checks=SHOWN)
+    assert {one.status for one in asked[1:]} == {Status.VACUOUS}
+    unlogged = CallableSolver(classical, replace(declared, log=False))
+    verdicts = judge(unlogged, PROBLEM, STREAM, s=4)
+    assert [(one.check, one.status) for one in verdicts[1:]] == [("trajectory", Status.PASS)]
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_a_function_that_maintains_weights_passes_a_profile(log):
+    """No run of a function records its weights, so no check may ask for them."""
+
+    def solve(problem, blocks, s, a0, log=None):
+        alpha, data = a0.copy(), problem.dense
+        weights = data.T @ alpha
+        for step, block in enumerate(blocks):
+            rows, m, penalty = data[block], problem.samples, problem.loss.penalty
+            matrix = rows @ rows.T / penalty + m * np.eye(len(block))
+            change = np.linalg.solve(
+                matrix, problem.targets[block] - m * alpha[block] - rows @ weights / penalty
+            )
+            alpha[block] += change
+            for row, one in zip(rows, change, strict=True):
+                weights += row * one
+            if log is not None:
+                log[step] = alpha[block]
+        return alpha
+
+    function = solve if log else lambda problem, blocks, s, a0: solve(problem, blocks, s, a0)
+    declared = Declaration("mine", weights=0, factorisation="lu", log=log)
+    report = verify(CallableSolver(function, declared), "smoke", tasks=["krr"], kernels=["linear"])
+    assert report.passed, report
+    assert not {one.check for one in report.results.verdicts} & set(SHOWN)
 
 
 def test_a_defect_fails():

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
-from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
+from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key, unseen_weights
 from sstep_verify.checks.shared.comparison import Comparison, unknown, worst_entry, wrong
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.outcome import verdict_from
@@ -134,8 +134,8 @@ def _comparison(trajectory: Trajectory, place: int, drift, limit: np.ndarray) ->
 
 
 def applies(case: Case, s: int) -> bool:
-    """Whether maintained weights are declared."""
-    return case.formulas.weights is not None
+    """Whether maintained weights are declared, by a solver that can record them."""
+    return case.formulas.weights is not None and not unseen_weights(case)
 
 
 def runs(case: Case) -> dict[str, RunRequest]:

@@ -137,6 +137,11 @@ def loggable(case: Case) -> bool:
     return declared.log and case.iterations * case.stream.block <= LOG_WORDS
 
 
+def unseen_weights(case: Case) -> bool:
+    """Whether the steps begin from maintained weights that no run records: below level 2."""
+    return case.formulas.weights is not None and case.formulas.level < 2
+
+
 def run_key(s: int) -> str:
     """Key of the plain run of an s, over all iterations."""
     return f"s={s}"

@@ -115,6 +115,10 @@ def test_one_state_without_comparisons_is_not_hidden_by_another():
         ({"declaration": replace(EVERYTHING, level=2)}, {"message-count"}),
         (
             {"declaration": replace(EVERYTHING, level=1)},
+            {"message-count", "kernel-entries", "residual-gap", "window-replay"},
+        ),
+        (
+            {"declaration": replace(EVERYTHING, level=1, weights=None)},
             {"message-count", "kernel-entries", "residual-gap"},
         ),
     ],
