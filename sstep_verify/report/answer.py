@@ -18,7 +18,7 @@ from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.plain import count, grouped, promised, rounded_up
 from sstep_verify.report.results import MULTIPLES, TOO_FEW, Results, TooFew
-from sstep_verify.report.verdicts import failures
+from sstep_verify.report.verdicts import Failure, causes_of, failures
 from sstep_verify.report.words import lacking_together, s_in_words, s_on
 from sstep_verify.specification import quantities_of
 from sstep_verify.verdict import MESSAGES_ONLY, UNSETTLED, NoteKind, Status
@@ -28,6 +28,9 @@ MOST_CAUSES = 3
 
 JUDGE_STEPS = ("step-replay", "window-replay")
 """Checks that compare what a solver does inside a run."""
+
+NAME_CAUSES = (*JUDGE_STEPS, "trajectory")
+"""Checks that compare what they find with known defects."""
 
 CONTRACT, MESSAGES = "contract", "message-count"
 
@@ -218,7 +221,8 @@ def _raised(results: Results, noun: str) -> Iterable[str]:
 def _causes(results: Results, noun: str) -> list[Row]:
     """The known defects under the name that their cards give them, and where none reproduces a failure.
 
-    Each says on how many cases it is named, unless it is on all that fail.
+    Each says on how many cases it is named, unless it is on all that fail, and at which s, unless it is at
+    all at which these fail.
     """
     found = failures(results)
     failed = sum(len(one.cases) for one in found)
@@ -229,7 +233,7 @@ def _causes(results: Results, noun: str) -> list[Row]:
     rows = []
     for label, causes in named.items():
         parts = [
-            cause + f", on {counted(on, noun)}" * (on < failed)
+            cause + f", on {counted(on, noun)}" * (on < failed) + _named_at(results, found, cause)
             for cause, on in [*causes.items()][:MOST_CAUSES]
         ]
         more = (f"and {len(causes) - MOST_CAUSES} more",) * (len(causes) > MOST_CAUSES)
@@ -237,6 +241,14 @@ def _causes(results: Results, noun: str) -> list[Row]:
     unknown = sum(len(one.cases) for one in found if one.tried and not one.causes and not one.readings)
     without = (f"{unknown} of {counted(failed, noun)} that fail{'s' * (failed == 1)}",) * bool(unknown)
     return [*rows, Row("No known defect that was tried reproduces the failure on", without)]
+
+
+def _named_at(results: Results, found: Sequence[Failure], cause: str) -> str:
+    """At which s a cause is named, where the cases on which it is fail at others too."""
+    own = {case.id for one in found if cause in one.causes for case in one.cases}
+    failed = [one for one in _fails(results) if one["case"] in own and one["check"] in NAME_CAUSES]
+    named = {one["s"] for one in failed if cause in causes_of(one)}
+    return f", named at {s_in_words(named)}" if named and named != {one["s"] for one in failed} else ""
 
 
 def _left(results: Results) -> list[Row]:

@@ -20,7 +20,7 @@ from sstep_verify.report.plain import count, promised
 from sstep_verify.report.ratios import PARTS, points, ratios
 from sstep_verify.report.results import MULTIPLES
 from sstep_verify.report.verdicts import CHECKS, failures
-from sstep_verify.report.words import RESIDUAL, first_line
+from sstep_verify.report.words import RESIDUAL, first_line, s_in_words
 from sstep_verify.report.write import write_report
 from sstep_verify.specification import specification
 from sstep_verify.verdict import (
@@ -104,6 +104,19 @@ def test_a_known_defect_keeps_the_name_of_its_card_and_the_problems_that_it_is_n
     assert len({one.label for one in every if one.causes}) == 2
     (without,) = (parts for name, parts in found.items() if name.startswith("No known defect"))
     assert without == ("1 of 4 problems that fail",)
+
+
+@pytest.mark.parametrize("also", [(), (7,), (7, 16)])
+def test_a_known_defect_names_its_s_where_it_is_not_named_at_every_faulty_one(also):
+    known = Defect(("one iteration fewer",), None, ("S-2.3",))
+    told = [
+        verdict("a", Status.FAIL, s=s, diagnosed=True, defects=(known,) * (s == 1 or s in also))
+        for s in (1, 7, 16)
+    ]
+    (cause,) = rows_of(judged([case("a", Status.FAIL, s=(1, 7, 16))], told, {}, 1), Status.FAIL)["Cause"]
+    named = (1, *also)
+    assert cause.endswith(f", named at {s_in_words(named)}") is (named != (1, 7, 16))
+    assert ("named at" in cause) is (named != (1, 7, 16))
 
 
 def test_problems_on_which_every_run_ended_in_an_error_are_counted_by_its_kind():
