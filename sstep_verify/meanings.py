@@ -87,12 +87,20 @@ MEANINGS: dict[str, str] = {
     "one iteration fewer": "the last iteration is not made, or leaves nothing",
     "one iteration more": "one more iteration is made",
     # Labels and lambda in single products.
-    "label left out of the stale product": "the stale product lacks the label of the drawn coordinate",
-    "labels of alpha left out of the stale product": "the stale product lacks the labels of alpha",
-    "labels left out of the stale product": "the stale product lacks all labels",
-    "label left out of the correction": "the correction lacks the label of the drawn coordinate",
-    "labels of increments left out of the correction": "the correction lacks the labels of increments",
-    "labels left out of the correction": "the correction lacks all labels",
+    "label left out of the stale product": (
+        "the stale product lacks the label of the drawn coordinate, or has it twice"
+    ),
+    "labels of alpha left out of the stale product": (
+        "the stale product lacks the labels of alpha, or has them twice"
+    ),
+    "labels left out of the stale product": "the stale product lacks all labels, or has all twice",
+    "label left out of the correction": (
+        "the correction lacks the label of the drawn coordinate, or has it twice"
+    ),
+    "labels of increments left out of the correction": (
+        "the correction lacks the labels of increments, or has them twice"
+    ),
+    "labels left out of the correction": "the correction lacks all labels, or has all twice",
     "lambda left out of the newest correction": (
         "the kernel entries of the newest increment are not divided by lambda"
     ),
