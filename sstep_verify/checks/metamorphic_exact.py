@@ -1,4 +1,4 @@
-"""Check metamorphic-exact: runs that must agree in every bit, judged without any tolerance.
+"""Check metamorphic-exact: runs of scaled problems end in the scaled alpha, bit for bit.
 
 data-up, data-down
     Data times a power of two with the parameters adapted (sstep_verify/problems/transforms.py). Rounding
@@ -6,8 +6,9 @@ data-up, data-down
     order of summation. This holds as long as the same operations are made on arrays of the same shapes and
     nothing under- or overflows (sstep_verify/checks/metamorphic/scaling_range.py). It is not applied to a
     polynomial kernel, which a library's ``pow`` may raise. It detects absolute thresholds and absolute
-    constants in the kernel, the curvature, the steps or the box. It does not detect one on the gradient of
-    a K-SVM, which has the same value in both runs.
+    constants in the kernel, the curvature, the steps or the box, and a kernel matrix that is kept from a
+    run on other data. It does not detect an absolute constant on the gradient of a K-SVM, which has the
+    same value in both runs.
 targets-up, targets-down (K-RR)
     Targets, and with them the residual and alpha, times ``2**k``. It detects absolute thresholds on either.
 """

@@ -27,7 +27,7 @@ CHECKS = {
     "window-replay": "Every window of s steps ends where exact arithmetic would, within rounding.",
     "trajectory": "A short run from zero stays on the exact trajectory, within rounding.",
     "sstep-equals-classical": "Runs with s > 1 end where the run with s = 1 does, within rounding.",
-    "metamorphic-exact": "Runs that must agree in every bit do.",
+    "metamorphic-exact": "Runs of scaled problems end in the scaled alpha, bit for bit.",
     "kernel-entries": "The kernel values that were used are correct, within rounding.",
     "box": "Every alpha of a K-SVM lies in its box, but for what its update may round.",
     "determinism": "Two runs of the same request end in the same bits.",
