@@ -77,7 +77,7 @@ def calibrated(work: Callable[[int], object], most: int, seconds: float) -> int:
 class Report:
     """What is said and measured by the options `chosen`: printed as it comes, and written with every entry.
 
-    An entry of a table is told by columns: title, width, and how its value is told.
+    Columns state an entry of a table: title, width, and how its value is written.
     """
 
     def __init__(

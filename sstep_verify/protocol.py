@@ -154,7 +154,7 @@ NEEDED = (
     "it must be a solver, an object with a Declaration as declaration and a method run(request, observe); "
     "wrap a function in CallableSolver(function, Declaration(...))"
 )
-"""What is told of an object that is no solver."""
+"""What is said of an object that is no solver."""
 
 
 def checked_solver(found: object, where: str) -> Solver:

@@ -1,6 +1,6 @@
 """The quantities of one step, by the names that verdicts use: made of what, and where each exists.
 
-Beside them the numbers of the exact steps of a window, which an oracle finds and a bound is made from.
+With them the numbers of the exact steps of a window, which an oracle finds and a bound is made from.
 
 A verdict says of every quantity whether an error in it could have been seen on this very input. Each has a
 mutation in the one mutable recurrence (`sstep_verify.recurrence`).

@@ -194,7 +194,7 @@ class Kernel(Columns):
         self._table = arithmetic.table(data)
 
     def values(self, i: int, count: int) -> Sequence[Scalar]:
-        """First `count` entries of column i, computed anew."""
+        """First `count` entries of column i, computed again."""
         with self.arithmetic.working():
             return self._formula.values(self.arithmetic, self._table, i, count, self.parameters)
 

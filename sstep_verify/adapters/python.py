@@ -29,7 +29,7 @@ from sstep_verify.floating_point import restore_with_warning, state_of_caller
 from sstep_verify.protocol import NEEDED, ExternalSolver, Solver, checked_solver
 
 OURS = ["sstep_verify", "sstep_reference"]
-"""Packages whose version and commit are told anyway."""
+"""Packages whose version and commit are stated anyway."""
 
 SUFFIXES = (".py", ".so", ".pyd")
 

@@ -13,7 +13,7 @@ Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A.
 * The parameters: C, which is what a step of an L1 problem with eta = 0 or an infinite quotient stores,
   omega, lambda, sigma, c. One that the type does not hold is infinite, however small what it multiplies.
 * K-SVM: a gradient is at most ``g = 1 + (1 + 2s) omega A + (m + 2s) k A``, or, if that is less,
-  with the sum of the terms of a kernel row, 2 s more of the largest, and those of A'a in the place of
+  with the sum of the terms of a kernel row, 2 s more of the largest, and those of A'a instead of
   ``(m + 2s) k``. L2: the quotient is at most ``2 C g``. L1: a quotient that overflows is infinite and is
   clipped to an end of the box. A quotient may be a product with ``1 / eta``, which is infinite where eta
   is below the smallest normal number and not 0; times a gradient of 0 that is no number.
@@ -153,7 +153,7 @@ def _may_overflow_inverted(problem: Problem, declaration: Declaration) -> bool:
 
 
 def _parameters(problem: Problem) -> list[float]:
-    """The numbers that come with the problem beside data and targets, and omega."""
+    """The numbers that come with the problem besides data and targets, and omega."""
     own = [problem.boxed.shift, problem.boxed.threshold] if problem.is_svm else []
     reals = [value for value in parameters_of(problem.kernel).values() if isinstance(value, float)]
     return [*reals, problem.loss.parameter, *own]

@@ -1,4 +1,4 @@
-"""Bound on the drift between weights that are maintained beside a and those of a.
+"""Bound on the drift between weights that are maintained along with a and those of a.
 
 Between two recorded iterations the drift grows by what the updates in between round, and no more
 (bounds/carried_run.py). Over a segment of n steps, in which coordinate i is drawn c_i times and no

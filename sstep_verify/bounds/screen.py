@@ -12,7 +12,7 @@ judge's z is known, so a clip is decided where z_j is further than the propagate
 the box. No exact step is needed, and a distance beyond the radius is beyond the sum of the two bounds.
 
 The judge is the in-place form in float64, each gradient made from its own a as it is then, of which at most
-one entry for each step of the window before is not 0 beside those that were not at its start; its kernel
+one entry for each step of the window before is not 0, besides those that were not at its start; its kernel
 entries are those of rounding/kernel/entries.py with their own error. A solver that may form products from
 the samples rounds other terms than the judge, ``|x_i|'|x_l|`` for ``|K_il|``, n times more: sizes of terms
 are never read off kernel entries, which cancel where the terms do not.
@@ -45,7 +45,7 @@ from sstep_verify.rounding.block.energy import energy_norm
 from sstep_verify.rounding.rows import KernelEntries, compiled_rows
 
 TWICE, THRICE = 4, 8
-"""Events of a window beside those of the judge's steps: a coordinate drawn twice, thrice."""
+"""Events of a window besides those of the judge's steps: a coordinate drawn twice, thrice."""
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ class CertifiedKind(Kind):
         return Prepared(units, {name: data.sha256 for (name, _), data in found.items()})
 
     def run(self, unit: Unit, plan: Plan) -> Iterator[OptimumOutcome]:
-        """Certify the optimum, and prove the certificate anew."""
+        """Certify the optimum, and prove the certificate again."""
         yield execute_unit(unit.work, plan.directory)
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:

@@ -292,7 +292,7 @@ def say(line: str, about: str = "") -> None:
 
 @contextmanager
 def heard_by(listener: Heard) -> Iterator[None]:
-    """Let a function hear what is told in this process."""
+    """Let a function hear what this process reports."""
     _listeners.append(listener)
     try:
         yield

@@ -191,7 +191,7 @@ def _verdict(
     name, tolerance = "gap" if svm else "distance", case.claims.get("tolerance")
     comparison = Comparison(*enclosure, bound, place=Place(item=name))
     hints: tuple[Hint, ...] = ()
-    # How else a vector may be read is told by certified optima.
+    # Certified optima show how else a vector may be read.
     if comparison.status is Status.FAIL and ORACLES[case.oracle].encloses:
         from sstep_verify.diagnosis.conventions import Answer
         from sstep_verify.diagnosis.hints import explained, hints_of

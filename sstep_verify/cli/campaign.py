@@ -317,7 +317,7 @@ def _reason(results, case) -> str:
 
 
 def _further(results, case, folder: Path | None) -> str:
-    """The command that explains the verdict that a case is told by; else the one that runs it again.
+    """The command that explains the verdict that stands for a case; else the one that runs it again.
 
     Artefacts lie in the `folder`; None if they are kept nowhere. Empty of a case that is VACUOUS.
     """
@@ -333,9 +333,9 @@ def _further(results, case, folder: Path | None) -> str:
 
 
 def _telling(results, case) -> tuple[Any, list[str]]:
-    """The verdict that a case is told by, None where it is VACUOUS; the other checks that end so at its s.
+    """The verdict that stands for a case, None where it is VACUOUS; the other checks that end so at its s.
 
-    One that was expected to fail is told where there is no other.
+    One that was expected to fail is taken where there is no other.
     """
     from sstep_verify.campaign.headline import telling
     from sstep_verify.report.expected import Expected

@@ -164,7 +164,7 @@ GRACE = 10.0
 def on_ranks(function: Callable[[Communicator, Unwatched], int | None], hang_limit: float) -> None:
     """Call a function on every rank of this job, or in this process where there is no job.
 
-    Errors that all ranks raise together are told once, by rank 0. One that a rank raises alone ends the
+    Errors that all ranks raise together are printed once, by rank 0. One that a rank raises alone ends the
     job: the others may be waiting for it in a collective, and would for ever. A rank that is killed, or
     that keeps the others waiting, is named, and ends the job as well.
 

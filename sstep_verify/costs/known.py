@@ -1,4 +1,4 @@
-"""What the tuner of s tries and is told, and what follows: how long candidates take, what a trial may lose.
+"""What the tuner of s tries and learns, and what follows: how long candidates take, what a trial may lose.
 
 Of a candidate counts the lower median of its batches since exploring began; what it took when last tried,
 before that, says only how many windows the next batch has.

@@ -1,8 +1,8 @@
 """Choice of s, and of the exchange, while training runs: the tuner.
 
 Every window of every s advances the same iterates in exact arithmetic, so trying costs no iteration, only
-time. The tuner is told how long batches of windows took and says which comes next. It asks no clock, and
-what it says follows from what it was told: ranks that are told the same times choose alike.
+time. The tuner learns how long batches of windows took and says which comes next. It asks no clock, and
+what it says follows from these times: ranks that have the same ones choose alike.
 
 The rule
 --------

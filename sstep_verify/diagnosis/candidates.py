@@ -1,6 +1,6 @@
 """What may be wrong with a solver, as one list: mistakes in its steps, other problems, kernel rows.
 
-A candidate says what would have been run in the place of what was asked for, so that one engine
+A candidate says what would have been run instead of what was asked for, so that one engine
 (`sstep_verify.diagnosis.search`) can try all of them, each against the same ends of windows or runs.
 """
 
@@ -83,7 +83,7 @@ class Candidate:
     problem : Problem
         What is solved.
     rows : str
-        Name of the kernel rows (`mistaken_rows`) in the place of the problem's own; empty for these.
+        Name of the kernel rows (`mistaken_rows`) instead of the problem's own; empty for these.
     mutation : Mutation
         What is wrong in the steps.
     doubt : HintKind, optional

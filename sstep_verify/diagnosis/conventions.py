@@ -117,7 +117,7 @@ SIGNS = {"m": TIMES_M, "1/lambda": OVER_LAMBDA}
 UPPER = "upper-end-lost"
 
 SAME = 1e-6
-"""Relative difference of two factors that are told as one."""
+"""Relative difference of two factors that are named as one."""
 
 
 def scaled(answer: Answer) -> Iterator[Reading]:
@@ -184,7 +184,7 @@ def shifted_by_one(answer: Answer) -> Iterator[Reading]:
 
 
 def without_mean(answer: Answer) -> Iterator[Reading]:
-    """K-RR without the mean over the samples: lambda/m in the place of lambda, in either scale."""
+    """K-RR without the mean over the samples: lambda/m instead of lambda, in either scale."""
     if answer.problem.is_svm:
         return
     m, penalty = answer.problem.samples, answer.problem.ridge.penalty

@@ -176,7 +176,7 @@ LESS_THAN: dict[ReadingKind, tuple[ReadingKind, ...]] = {
 """Readings that say less than others do, which are left out where one of those is found."""
 
 AS_NEAR = 100.0
-"""How many times farther than the nearest one a reading may be that is told beside it."""
+"""How many times farther than the nearest one a reading may be that is named with it."""
 
 
 def explained(answer: Answer, standing: float) -> list[Reading]:

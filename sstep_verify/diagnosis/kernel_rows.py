@@ -85,7 +85,7 @@ def _moved(
 
 
 def mistaken(problem: Problem) -> dict[str, list[Problem]]:
-    """Problems whose kernels, added up, a defect puts in the place of the right one."""
+    """Problems whose kernels, added up, a defect puts instead of the right one."""
     data, half = problem.dense, problem.features // 2
     first, second = np.zeros_like(data), np.zeros_like(data)
     first[:, :half], second[:, half:] = data[:, :half], data[:, half:]

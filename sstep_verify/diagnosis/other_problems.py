@@ -1,4 +1,4 @@
-"""Problems that a solver may have solved in the place of the right one: one list for all that explains.
+"""Problems that a solver may have solved instead of the right one: one list for all that explains.
 
 A final vector may be the optimum of any of them; steps of a run may be right ones on those with a name.
 """
@@ -42,7 +42,7 @@ SOLVED_INSTEAD = (
     DEGREE_LESS, DEGREE_MORE, OFFSET, NORMS, LOST, SPLIT, BIAS, UNLABELLED,
     OTHER_LOSS, POLYNOMIAL_LINEAR, RBF_LINEAR,
 )  # fmt: skip
-"""Other matrices than Q or M: labels inside the kernel stand there in the place of those outside."""
+"""Other matrices than Q or M: labels inside the kernel stand there instead of those outside."""
 
 
 class Other(NamedTuple):
@@ -74,7 +74,7 @@ def changed(
 
 
 def other_loss(problem: Problem) -> Iterator[Other]:
-    """L2 in the place of L1, or the other way round."""
+    """L2 instead of L1, or the other way round."""
     for mine, other, task in ((Hinge, SquaredHinge, "svm-l2"), (SquaredHinge, Hinge, "svm-l1")):
         if isinstance(problem.loss, mine):
             with suppress(InputError):
@@ -87,7 +87,7 @@ def other_penalty(problem: Problem) -> Iterator[Other]:
     p, value = loss.symbol, loss.parameter
     parameters = {f"2*{p}": 2 * value, f"{p}/2": value / 2, f"m*{p}": m * value, f"1/{p}": 1 / value}
     parameters |= {f"1/(m*{p})": 1 / m / value} if problem.is_svm else {p: 1.0}
-    # K-RR with lambda/m is what a sum in the place of the mean gives, which is told apart.
+    # K-RR with lambda/m is what a sum instead of the mean gives, which is named apart.
     parameters |= {f"{p}/m": value / m} if problem.is_svm else {}
     names = {p: LAMBDA_LOST}
     if isinstance(loss, SquaredHinge):
@@ -99,13 +99,13 @@ def other_penalty(problem: Problem) -> Iterator[Other]:
 
 
 def omega_taken_as_zero(problem: Problem) -> Iterator[Other]:
-    """K-SVM-L2 with an omega that is 0 beside every other number."""
+    """K-SVM-L2 with an omega that is 0 next to every other number."""
     if isinstance(problem.loss, SquaredHinge):
         yield from changed(problem, (), OMEGA_ZERO, loss=SquaredHinge(2.0**200))
 
 
 def m_taken_as_one(problem: Problem) -> Iterator[Other]:
-    """K-RR with 1 in the place of m on the diagonal: with lambda/m, M is m times the matrix of that."""
+    """K-RR with 1 instead of m on the diagonal: with lambda/m, M is m times the matrix of that."""
     if isinstance(problem.loss, Ridge) and problem.ridge.penalty / problem.samples > 0:
         loss = Ridge(problem.ridge.penalty / problem.samples)
         with np.errstate(over="ignore"):

@@ -1,6 +1,6 @@
 """Final vectors of K-SVM whose samples have several C: by class, or each its own, as weighted samples have.
 
-Such problems are not judged; a vector that is the optimum of one is told so.
+Such problems are not judged; a vector that is the optimum of one is named so.
 """
 
 from __future__ import annotations

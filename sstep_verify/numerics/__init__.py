@@ -173,7 +173,7 @@ class KernelSums:
     problem : Problem
         The problem.
     whole : bool
-        Keep the matrix (8 m^2 bytes); else every product forms the rows it needs anew, those of the
+        Keep the matrix (8 m^2 bytes); else every product forms the rows it needs again, those of the
         nonzero entries of the vector, in ``8 m (n + 3 ROWS)`` bytes.
     """
 

@@ -169,7 +169,7 @@ class Oracle:
         draws: np.ndarray,
         bits: int = FIRST_BITS,
     ) -> Replay | None:
-        """The same over a panel of other rows, whose entries must be finite, in the place of the kernel.
+        """The same over a panel of other rows, whose entries must be finite, instead of the kernel.
 
         K-RR is measured per coordinate, not in the M-norm. None where a block system cannot be proven
         invertible at this precision.

@@ -3,8 +3,8 @@
 Balls carried from step to step grow by up to a bit an iteration. Here every step of the classical method
 starts from exact points, is made in balls, and ends in the points nearest to it: the radius of that one
 step is the whole error the oracle adds. It is thus one more correct run, of unit roundoff 2^-bits, and
-its own local errors enter bound C beside those of the solver (bounds/window/svm.py) or add up as these do
-(bounds/window/ridge.py). The true trajectory is never farther from it than that.
+its own local errors enter bound C along with those of the solver (bounds/window/svm.py) or add up as these
+do (bounds/window/ridge.py). The true trajectory is never farther from it than that.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def own_state(rank: int, finished: bool = False) -> RankState:
 
 
 def observed(communicator: Any) -> Any:
-    """Another handle of an mpi4py communicator, whose `progress` is told of every collective.
+    """Another handle of an mpi4py communicator, whose `progress` hears of every collective.
 
     See `sstep_verify.solver.communicator.MpiCommunicator`.
     """

@@ -50,7 +50,7 @@ STAGGER = 1.5
 """Seconds that a judge leaves to the one before it."""
 
 LONGEST = 1e6
-"""Most seconds that a fault handler is told to wait: it refuses very large numbers."""
+"""Most seconds that a fault handler may wait: it refuses very large numbers."""
 
 ALONE = 1.25
 """Factor on what is allowed to a rank that waits, where ranks cannot ask one another."""

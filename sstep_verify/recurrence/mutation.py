@@ -233,8 +233,8 @@ class LocalWindow:
     ) -> LocalWindow:
         """The same window, knowing the one before it; arguments as in `local_window`.
 
-        Rows of the window before stand in the place of as many of this one. As rows of Q they have the
-        label of their own coordinate in the place of that of the drawn one.
+        Rows of the window before replace as many of this one. As rows of Q they have the
+        label of their own coordinate instead of that of the drawn one.
         """
 
         @cache

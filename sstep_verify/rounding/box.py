@@ -11,7 +11,7 @@ with ``t = threshold / eta``.
   box, and at 0 where t > 0 or the lower end is 0.
 * The soft threshold is the median of ``u = z - t``, 0 and ``v = z + t``, and a median moves by no more than
   what most moves: of a P with u and v each off by e the new value is off by e. Each of them is the smooth
-  minimiser of a K-SVM step with the linear term ``p -+ threshold`` in the place of 1, whichever is formed
+  minimiser of a K-SVM step with the linear term ``p -+ threshold`` instead of 1, whichever is formed
   first, ``g +- threshold``, or z and t. So the error of a step without a threshold holds with
   ``|p| + threshold`` for the size of the constant term, one rounding more, and ``|g / eta| + t`` and
   ``|z| + t`` for the sizes of quotient and difference.

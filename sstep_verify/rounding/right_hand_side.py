@@ -7,7 +7,7 @@ any order of summation it errs by gamma_k of the sum of its terms' sizes, and by
 * a product from kernel entries has terms ``|K_il| |a_l|``. With p nonzero entries of a it makes p
   roundings;
 * with the linear kernel it may be formed from the samples, ``<x_i, A'(a + sum D_t)>``: n more roundings,
-  and ``|x_i|'|x_l|`` in the place of ``|K_il|`` in both sums. These bounds hold for products from entries
+  and ``|x_i|'|x_l|`` instead of ``|K_il|`` in both sums. These bounds hold for products from entries
   too. The entries of ``A'a`` are numbers on the way, of which ``max_k |x_lk| |a_l|`` are the terms;
 * where weights are maintained (`CarriedTerms`), their terms take the place of those of the product.
 

@@ -1,6 +1,6 @@
 """What the steps of a run are given: kernel rows with bounds on their errors.
 
-What is left of delta_K where a panel of mistaken rows stands in the place of the kernel (`panel_entries`):
+What is left of delta_K where a panel of mistaken rows stands instead of the kernel (`panel_entries`):
 a window that is replayed over it multiplies row i of it in every step on coordinate i. The panel need not
 be symmetric, and between two coordinates of the window a solver may read either of ``K_ij`` and ``K_ji``,
 so the entry it used is off by at most ``|K_ij - K_ji|``.
@@ -132,7 +132,7 @@ class KernelEntries:
 
     @property
     def more_roundings(self) -> int:
-        """Roundings of such a term beside those of a sum of products with entries."""
+        """Roundings of such a term besides those of a sum of products with entries."""
         return 0 if self.factored is None else self.factored.features
 
     @property

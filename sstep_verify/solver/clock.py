@@ -5,8 +5,8 @@ from __future__ import annotations
 from time import perf_counter
 
 PHASES = ("panel", "waiting", "transfer", "kernel function", "gradient", "recurrence")
-"""Phases of a window, in order. Waiting is told from transfer, and the gradient from the recurrence, only
-where timers are asked to be separate: a barrier, and one more call, are the price."""
+"""Phases of a window, in order. Waiting is timed apart from transfer, and the gradient from the recurrence,
+only where timers are asked to be separate: a barrier, and one more call, are the price."""
 
 
 PANEL, WAITING, TRANSFER, FUNCTION, GRADIENT, RECURRENCE = range(len(PHASES))

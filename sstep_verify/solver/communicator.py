@@ -214,7 +214,7 @@ class ReadingError(SstepVerifyError, RuntimeError):
 
 
 def failure_of(error: Exception) -> SstepVerifyError:
-    """The error that the other ranks are told; what is not the input's fault is a ReadingError."""
+    """The error that the other ranks get; what is not the input's fault is a ReadingError."""
     if isinstance(error, LineError):
         return error
     known = DataError, UnwritableError, InputError, MissingExtraError

@@ -30,7 +30,7 @@ TIMED_TRAILER = TRAILER + 1
 """The same where s is tuned on several ranks: status, signature and time."""
 
 LONGEST = 1 << 40
-"""Most nanoseconds that are told, 18 minutes: sums over 2**13 ranks are exact in float64."""
+"""Most nanoseconds that are sent, 18 minutes: sums over 2**13 ranks are exact in float64."""
 
 SIGNATURE_BITS = 32
 """Bits of a signature: sums over fewer than 2**21 ranks are exact in float64, in any order."""

@@ -184,7 +184,7 @@ class Run:
     def settle(self, stop: bool) -> tuple[tuple[str, ...], bool]:
         """Bring all ranks together at a record: digests of alpha, and whether any rank wants to stop.
 
-        A time that no reduction has told yet is told here.
+        A time that no reduction has sent yet is sent here.
 
         Raises WindowError if some rank has failed since the last reduction.
         """

@@ -92,7 +92,7 @@ class Window(NamedTuple):
 def calibrate(name: str, ranks: tuple[int, ...], seconds: float, tell: Tell = lambda _: None) -> Machine:
     """Measure this machine, and collectives of some numbers of ranks (P > 1), if any.
 
-    Each single measurement takes about so many seconds. `tell` is told what is being measured.
+    Each single measurement takes about so many seconds. `tell` gets what is being measured.
     """
 
     def phase(which: str, case: Case) -> float:

@@ -176,7 +176,7 @@ def study(
 ) -> Latency:
     """Measure every s at every delay in turn, again and again, and between them a collective alone.
 
-    `subject` is what is measured, `ours` if there is none. `tell` is told what comes and which part
+    `subject` is what is measured, `ours` if there is none. `tell` gets what comes and which part
     is done, 0 to 1, before every segment. InputError if there is nothing to compare, or a difference of
     two runs is lost in what their start-ups vary by.
     """

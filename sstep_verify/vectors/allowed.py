@@ -43,7 +43,7 @@ DIGITS = 30
 """Decimal digits of a vector's largest coordinate, most of them beyond what float64 holds."""
 
 SLACK = 2.0**-20
-"""What a bound is raised by before it is written, relatively: other arithmetic must prove it anew."""
+"""What a bound is raised by before it is written, relatively: other arithmetic must prove it again."""
 
 _NEAR = 2.0**-22
 _EXACT = Context(prec=DIGITS + 10)

@@ -35,5 +35,5 @@ class Choices:
 
     @property
     def maintained(self) -> str:
-        """What is maintained besides a: weights where these are declared, or what nobody is told."""
+        """What is maintained besides a: weights where these are declared, or what is not declared."""
         return "weights" if self.declaration.weights is not None else self.undeclared.maintained

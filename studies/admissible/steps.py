@@ -227,7 +227,7 @@ class Carried:
         self.form(alpha)
 
     def form(self, alpha: Any) -> None:
-        """Form it anew."""
+        """Form it again."""
         terms = [list(column) for column in (np.array(alpha)[:, None] * self._rows / self._over).T]
         for k, constant in enumerate(self._constant):
             terms[k] += [constant, *([self._own * alpha[k]] if self._own else [])]

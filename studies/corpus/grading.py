@@ -4,7 +4,7 @@ Run as ``python -m studies.corpus.grading [NAME ...]`` it prints how often the t
 many FAILs of the labelled set on one small problem it is in the class of mistakes that are named, in how
 many alone, and those where it is not. Runs that an error ended are left out: nothing of them is explained.
 
-Where a mistake acts is told by the steps of a run in which it can first change a value that the run leaves.
+A mistake acts in the steps of a run in which it can first change a value that the run leaves.
 A place is the smallest one of `PLACES` that surely holds those steps, whatever the data are: where it hangs
 on a clip, a rounding or the contents of a cache, it is the steps in which that may happen. A verdict that
 names a step of a run names the right one if the place holds it.

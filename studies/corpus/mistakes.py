@@ -127,7 +127,7 @@ AGAIN = "coordinate drawn again in the window"
 
 WRONG = (
     # Solvers of another problem than they were given.
-    mistake("LabelsInside", "K(y_i x_i, y_l x_l) in the place of y_i y_l K(x_i, x_l).",
+    mistake("LabelsInside", "K(y_i x_i, y_l x_l) instead of y_i y_l K(x_i, x_l).",
         L1, "S-1.2", named=(kernel_rows.LABELS,), **_INSIDE),
     mistake("LabelsInsidePolynomial", "The same with a polynomial kernel.",
         "svm-l2 polynomial", "S-1.2", named=(kernel_rows.LABELS,), log=False, **_INSIDE),
@@ -167,10 +167,10 @@ WRONG = (
     mistake("OverLambda", "(K + lambda m I) a = y: the dual vector is the right one over lambda.",
         RIDGE, "S-1.5", "S-1.4", named=(other_problems.OVER_LAMBDA,), log=False,
         matrix=lambda self: (1, self.penalty * self.m)),
-    mistake("MOnceOnly", "1 in the place of m on the diagonal; the right-hand side is right.",
+    mistake("MOnceOnly", "1 instead of m on the diagonal; the right-hand side is right.",
         RIDGE, "S-1.4", named=(factors.M_ON_DIAGONAL,),
         diagonal=lambda self, B: np.eye(B.size, dtype=self.type)),
-    mistake("MLost", "K/lambda + I: 1 in the place of m, everywhere.",
+    mistake("MLost", "K/lambda + I: 1 instead of m, everywhere.",
         RIDGE, "S-1.4", named=(other_problems.M_LOST,), log=False,
         matrix=lambda self: (self.penalty, 1)),
     mistake("MEverywhere", "K/lambda + m in every entry.",
@@ -190,7 +190,7 @@ WRONG = (
     mistake("OmegaDropped", "The gradient lacks omega a; the curvature has omega.",
         "svm-l2 linear", "S-3.7", acts="coordinate drawn before", named=("omega left out",),
         shift=lambda self, now: 0 * now),
-    mistake("OmegaDoubled", "1/C in the place of 1/(2C), in gradient and curvature.",
+    mistake("OmegaDoubled", "1/C instead of 1/(2C), in gradient and curvature.",
         "svm-l2 linear", "S-1.3", named=(other_problems.OMEGA_TWICE,), log=False,
         given=lambda self, problem: replace(problem, loss=SquaredHinge(problem.loss.C / 2))),
     mistake("CorrectionDropped", "The gradient is that of the window's start.",
@@ -260,7 +260,7 @@ RARE = (
     mistake("StartRounded", "The a that a run begins with is rounded to float32.",
         L1, "S-2.1", "S-2.8", acts="continued run", begun=lambda self, a0: a0.astype(np.float32)),
     # An entry with 1 added is no RBF value, nor the kernel function of a distance.
-    mistake("Bias", "K + 1 in the place of K: a bias that is minimised too.",
+    mistake("Bias", "K + 1 instead of K: a bias that is minimised too.",
         L1, "S-1.1", "S-1.7", "S-1.8", named=(kernel_rows.BIAS,),
         function=lambda self, value: SStep.function(self, value) + 1),
     # The system is not the whole block's: its diagonal holds an absolute constant besides m.

@@ -159,7 +159,7 @@ def merged(case: str, label: str, judged: Sequence[tuple[float, Verdict]]) -> li
 
     FAIL and INCONCLUSIVE of any run stand; else the case passes if some run could have shown a missing
     term and none did, as it is with the windows of one run. Counts are added up, the smallest
-    detectable error kept, and the comparison that is told is the one with the largest ratio.
+    detectable error kept, and the comparison that is stated is the one with the largest ratio.
     """
     members = grouped(judged, lambda item: (item[1].s, item[1].check))
     return [_merged(case, label, members[key]) for key in sorted(members)]

@@ -1,5 +1,5 @@
 """What the search for worst cases makes large, and the committed worst cases: read, made and judged again,
-written anew.
+written again.
 
 It makes large the ratio of a run's worst step, and the loss of s-step runs.
 """

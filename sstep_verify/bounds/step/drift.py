@@ -1,10 +1,10 @@
-"""Drift of weights carried beside a from those of a, step by step since they were formed.
+"""Drift of weights carried along with a from those of a, step by step since they were formed.
 
 A solver of the linear kernel that carries ``w = A'(y a)`` (K-SVM) or ``w = A'a`` (K-RR) makes its steps
 from products ``<x_i, w^>``. Maintained weights are never truth: steps are judged from a and the data, and
 what w may be off by is part of the bound. Let E bound ``|w^ - w|`` per feature.
 
-* Formed anew from a: sums of m products in any order, ``E = gamma_{m+2} |A|'|a|``. Windows are counted from
+* Formed from a: sums of m products in any order, ``E = gamma_{m+2} |A|'|a|``. Windows are counted from
   the beginning of the stream or of the run; where these differ E is the larger of formed and carried on.
 * An increment that w got may differ from the change of the stored a by the rounding of what is stored:
   nothing for a K-SVM in place, ``u (|stored| + |theta|)`` where increments are added (K-RR: in place as
@@ -52,7 +52,7 @@ class WeightsDrift:
     problem : Problem
         A problem with the linear kernel.
     declaration : Declaration
-        Precision, and after how many windows the weights are formed anew.
+        Precision, and after how many windows the weights are formed again.
     alpha : ndarray, shape (m,)
         The run's first a.
     start : int

@@ -33,7 +33,7 @@ What is stored. In place the clipped value itself; frozen, the iterate is a plus
 increments, off by the rounding of the value subtracted and by u |theta|. Added, ``fl(a + theta)``,
 ``theta = fl(new - a)``: off by at most ``u |theta| + u |a + theta| <= gamma_2 (|a| + 2 |theta|)``, and
 exact where new is 0, for -a is a number of the type. Corrections hold theta where a moved by
-``fl(a + theta) - a``; until the products are formed anew, every gradient is off by |K(i, i_t)| times the
+``fl(a + theta) - a``; until the products are formed again, every gradient is off by |K(i, i_t)| times the
 rounding of that sum, for each such step. Of several windows a frozen a is stored at the end of each: what
 later steps are made from has landed twice, in the value that was subtracted and at the end of its window,
 and what the last window drew lands at its end.
@@ -51,8 +51,8 @@ the error through one window, and no step of that uses that the window began wit
 propagation goes through all windows of a run, with what changes at the start of each:
 
 * the stale products are made from the solver's a as it is then, ``|a^_i| <= |a_i| + radius_i``;
-* the increments of the window, which enter the corrections, begin anew;
-* or from the weights that it carries, whose drift grows beside (bounds/carried_run.py);
+* the increments of the window, which enter the corrections, begin again;
+* or from the weights that it carries, whose drift grows along with them (bounds/carried_run.py);
 * where a was frozen, storing it at the window's end has added a rounding to each drawn coordinate.
 
 Signed symbols are what keeps this of use: with absolute values the radius doubles in every step, while

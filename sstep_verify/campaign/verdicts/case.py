@@ -38,7 +38,7 @@ LONGEST_UNIT = 1 << 16
 """Most iterations of which the runs of a program that counts windows or epochs are whole numbers."""
 
 SHORT = 600
-"""Most iterations of the runs that checks make beside the plain ones; fewer where they are whole epochs."""
+"""Most iterations of the runs that checks make besides the plain ones; whole epochs may be fewer."""
 
 CACHED_BALLS = 2_000_000
 """Entries that the exact kernel of an oracle keeps."""

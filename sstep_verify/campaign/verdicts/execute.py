@@ -94,7 +94,7 @@ def made_cases(
 ) -> Iterator[tuple[CaseSpec, Case, dict[str, Solver], SharedReferences | str]]:
     """The cases of a unit on their data, with their solvers and what they share.
 
-    In the place of that stands why float64 cannot hold the numbers of a case, where it cannot. The
+    Instead, it says why float64 cannot hold the numbers of a case, where it cannot. The
     `options` are those of `make_case`.
     """
     family, shared = unit.work[0].family, None

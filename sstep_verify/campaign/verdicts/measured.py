@@ -1,6 +1,6 @@
 """What is measured of a run, at which iterations, and what ends it: gap or error against the optimum.
 
-And the error of s-step runs beside those of the classical run, s = 1 (``check --stability``), both against
+And the error of s-step runs next to those of the classical run, s = 1 (``check --stability``), both against
 the exact trajectory of the stream at the same window ends: a diagnostic, of which nothing is judged.
 """
 
@@ -223,7 +223,7 @@ def common_points(points: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int,
 
 
 def beside_classical(cases: Iterable[Case], precisions: Mapping[str, str]) -> tuple[AgainstClassical, ...]:
-    """Every s-step run beside the classical run of its case.
+    """Every s-step run next to the classical run of its case.
 
     `precisions` that the solver declares, by the id of the cases that are compared; `cases` have the drift
     of their runs.

@@ -77,7 +77,7 @@ def _own_draws(draws: Draws | None) -> Hint:
 def _right_rows(
     check: Check, case: Case, runs: Mapping[str, Trajectory], described: ProgramFile, oracle: Oracle
 ) -> list[str]:
-    """Whether a check would have passed if the rows held Q in the place of K, or the other way round."""
+    """Whether a check would have passed if the rows held Q instead of K, or the other way round."""
     if not case.problem.is_svm:
         return []
     tried = replace(case, diagnose=False)

@@ -38,7 +38,7 @@ SHARE_FOR_KERNEL = 4
 """A power may move kernel entries by this part of the range of exponents: a short one is not used up."""
 
 SAMPLED_WINDOWS = 8
-"""Windows of a short run, evenly spread, that are recorded beside the first two and the last two."""
+"""Windows of a short run, evenly spread, that are recorded besides the first two and the last two."""
 
 
 def metamorphic_key(s: int, relation: str = "original") -> str:

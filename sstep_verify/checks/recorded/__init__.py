@@ -1,1 +1,1 @@
-"""Checks on what a run records beside a: values it reports, panels, steps, counts, digests, a state."""
+"""Checks on what a run records besides a: values it reports, panels, steps, counts, digests, a state."""

@@ -73,7 +73,7 @@ EVERY_STEP = "communication in every iteration"
 """The planted defect: what the classical method does."""
 
 UNRECORDED = "run without log and records"
-"""What is compared beside the plain run."""
+"""What is compared besides the plain run."""
 
 OF_CALLS, OF_WORDS = "collectives", "words"
 """Counted quantities of the specification to which what a witness saw belongs."""

@@ -32,12 +32,12 @@ def relative(problem: Problem, enclosed: Enclosed) -> Interval:
 
 
 def part_of(problem: Problem) -> str:
-    """Name of what is told relative to something."""
+    """Name of what is stated relative to something."""
     return "gap" if problem.is_svm else "residual"
 
 
 def _whole(problem: Problem, enclosed: Enclosed) -> Interval:
-    """What it is told relative to."""
+    """What it is stated relative to."""
     if problem.is_svm:
         return enclosed("dual")
     size, error = norm(problem.targets), _error_of_norm(problem, "float64")
@@ -51,7 +51,7 @@ def _error_of_norm(problem: Problem, precision: str) -> float:
 def of_ratio(
     case: Case, claim: Claim, floats: dict[str, Evaluated], enclosed: Enclosed, item: str
 ) -> Comparison:
-    """Compare a relative value with the exact one, in units of what is told relative to something.
+    """Compare a relative value with the exact one, in units of what is stated relative to something.
 
     It is infinite only where what it is relative to may be computed as no more than 0.
     """

@@ -45,7 +45,7 @@ def _requests(case: Case, s: int) -> dict[str, RunRequest]:
 
 
 def sparse(trajectory: Trajectory) -> Trajectory:
-    """A run with at most `SEGMENTS` of its recorded iterations beside the first, and the last."""
+    """A run with at most `SEGMENTS` of its recorded iterations besides the first, and the last."""
     if trajectory.weights is None:
         return trajectory
     last = trajectory.iterations.size - 1

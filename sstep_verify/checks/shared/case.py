@@ -53,7 +53,7 @@ class Case:
     points : mapping of int to tuple of int
         Per s, window ends at which the plain run is recorded.
     short : int
-        Most iterations of a run that a check makes beside the plain ones.
+        Most iterations of a run that a check makes besides the plain ones.
     unit : int
         Of how many iterations every run is a whole number, for a solver that makes no others; 1 for any.
     variants : mapping of str to Declaration
@@ -66,7 +66,7 @@ class Case:
     ends : tuple of str
         Reasons for which the plain runs may end (`Trajectory.stopped`), where that is known; any if empty.
     windows : int
-        Windows sampled per run, beside those chosen because a term acts in them.
+        Windows sampled per run, besides those chosen because a term acts in them.
     replay_limit : int
         Largest number of kernel entries (distinct coordinates times m) of a window that is replayed.
     seed : int
@@ -79,7 +79,7 @@ class Case:
         Whether a run of s = 1 that is not judged here is known to be right; then causes of a failure that
         would be seen in it as well are none.
     scaled, as_given : bool
-        What a program file says of its numbers beside what is declared (`rounding.formulas.Formulas`).
+        What a program file says of its numbers besides what is declared (`rounding.formulas.Formulas`).
     oracle : {"arb", "mpmath"}
         Name of the oracle that judges it.
     """
@@ -122,7 +122,7 @@ class Case:
 
 
 def told_by(solver: Any) -> dict[str, Any]:
-    """What a program says of its runs and numbers beside what it declares, by field of `Case`."""
+    """What a program says of its runs and numbers besides what it declares, by field of `Case`."""
     usual = {"restarts": True, "scaled": False, "as_given": False}
     return {name: getattr(solver, name, value) for name, value in usual.items()}
 

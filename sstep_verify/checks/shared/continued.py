@@ -2,7 +2,7 @@
 
 It must make the steps that exact arithmetic would make from there, up to the rounding of each (S-2.1,
 S-2.8). It need not have the bits of the plain run's rest: a solver may keep kernel rows, or maintain a
-gradient, and a run that begins anew forms these in another order.
+gradient, and a run that begins again forms these in another order.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ def joined(
 ) -> Verdict:
     """The verdict on a plain run, joined with the comparison on the run that was continued from it.
 
-    What is wrong with the plain run is told first; where nothing is, the continued run decides. Of two that
-    pass the larger ratio is that of the verdict. `origin` is where the comparison's bound comes from, and
-    `judged` how many windows or steps of the continued run were judged.
+    What is wrong with the plain run is named first. Where nothing is, the continued run decides. Of two
+    that pass the larger ratio is that of the verdict. `origin` is where the comparison's bound comes from,
+    and `judged` how many windows or steps of the continued run were judged.
     """
     begin = continued.start - plain.start
     if judged and comparison.decided and verdict.coverage is not None:

@@ -67,7 +67,7 @@ def violation_of(problem: Problem, alpha: np.ndarray, values: SvmValues) -> tupl
 def out_of_range(trajectory: Trajectory, point: np.ndarray, optimum: np.ndarray) -> bool:
     """Whether a final a, moved into the box, is not finite; one that was handed over also if it is huge.
 
-    Of a size that float64 cannot evaluate, it is no optimum: beside the certified one it is larger by more
+    Of a size that float64 cannot evaluate, it is no optimum: next to the certified one it is larger by more
     than any error could make it.
     """
     if trajectory.stopped != GIVEN:

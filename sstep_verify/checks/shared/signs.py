@@ -47,7 +47,7 @@ def signs_of_one_run(signs: Iterable[str]) -> tuple[str, ...]:
     """Signs by which the requirement is named where both alpha are of one run.
 
     A coordinate that no step of the stream draws was changed by one then, which S-3.12 allows to none.
-    That other coordinates were drawn is told by defects.
+    Defects name other coordinates that were drawn.
     """
     found = tuple(signs)
     return (WRITE_BACK,) if set(found) == UNDRAWN else found

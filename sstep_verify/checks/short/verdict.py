@@ -37,7 +37,7 @@ def compared_at(
     """Compare a short run with the exact trajectory, or with the solver's own classical run.
 
     Either run may leave the exact trajectory by its bound: two may differ by the sum of both. The classical
-    one, of s = 1, stands in the place of the exact trajectory.
+    one, of s = 1, stands instead of the exact trajectory.
     """
     known, runs = _known_of(run, classical), {s: run} | ({1: classical} if classical else {})
     bound = _sum(
@@ -48,7 +48,7 @@ def compared_at(
     )
     these = False
     states, window = [recorded.at(iteration) for recorded in runs.values()], Window(0, iteration)
-    for state in reversed(states):  # what is not finite in the classical run is told before what differs
+    for state in reversed(states):  # what is not finite in the classical run is named before what differs
         unfit = _unfit(truth, iteration, state, states[1] if classical else None)
         if unfit is not None:
             # Where a bound is infinite nothing was promised, so values that are not finite are no failure.

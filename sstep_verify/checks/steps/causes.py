@@ -148,7 +148,7 @@ def of_recorded(
 ) -> Diagnosis:
     """Diagnose a log that does not lead to what was recorded, by the recorded alpha alone.
 
-    Draws that are one place off are told by the log itself; a log whose every step is correct shows that no
+    The log itself shows draws that are one place off; a log whose every step is correct shows that no
     step has a defect. Otherwise:
     Windows of which both ends were recorded are replayed as those of a run without a log are. What ends all
     wrong ones where the run did is named. Only what relates the steps of a window can be wrong if
@@ -207,7 +207,7 @@ def wrong_windows(judged: JudgedRun) -> list[Comparison]:
     """Some windows that hold a wrong step, the first and the last among them, and some that hold none.
 
     Each is replayed from the run's own a: the log tells it at both ends of every window, recorded or not.
-    It tells no weights that are maintained beside a; where there are any there is nothing to replay.
+    It tells no weights that are maintained along with a; where there are any there is nothing to replay.
     """
     case, trajectory = judged.case, judged.trajectory
     if case.formulas.weights is not None or not affordable(

@@ -1,7 +1,7 @@
 """What an error in each quantity of a judged step does to that step, by what was kept of it.
 
 Effects are per unit of a relative error: on the unclipped value of a K-SVM's step, on the residual of a
-K-RR's, which is told at the logged increment.
+K-RR's, which is taken at the logged increment.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each is tried on a few wrong steps, spread over the run, in NumPy: it needs what the compiled passes do not
 keep, such as labels, increments by their draws and the rows of other coordinates. A formula is named where
-it reproduces the logged values within the bound of the step, twice: its sums are made beside the judge's.
+it reproduces the logged values within the bound of the step, twice: its sums and the judge's differ.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ failing steps always are.
 """
 
 PARTS = 20
-"""Segments of a longer run that are judged beside its first and its last."""
+"""Segments of a longer run that are judged besides its first and its last."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class JudgedRun:
         Steps judged, and those of them with a finite bound.
     worst : Comparison or None
         The step of which the ratio is largest, whose window is that step alone: distance of the logged
-        value from the judge's (K-SVM), or of the residual's entry that is largest beside its bound from 0
-        (K-RR), infinite where it is no number.
+        value from the judge's (K-SVM), or of the residual's entry that is largest relative to its
+        bound from 0 (K-RR), infinite where it is no number.
     wrong : ndarray of int64
         Iterations made before each step over its bound, ascending.
     tally : StepStatistics

@@ -28,7 +28,7 @@ class Segment(NamedTuple):
     closing : bool
         Whether the run ends here, so that a short window is its tail.
     drift : ndarray, shape (steps,)
-        What a state carried beside alpha adds to the error of each gradient (K-RR: residual, in the
+        What a state carried along with alpha adds to the error of each gradient (K-RR: residual, in the
         2-norm); infinite where nothing is promised, since a product may be no number.
     """
 

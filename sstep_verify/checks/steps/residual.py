@@ -104,7 +104,7 @@ def _smallest_eigenvalue(block, doubt, trace, modulus):
 
 @inlined
 def _worst_entry(residual, left):
-    """Place of the entry of a residual that is largest beside its bound, or of the first NaN."""
+    """Place of the entry of a residual that is largest relative to its bound, or of the first NaN."""
     worst, most = 0, -1.0
     for place in range(left.size):
         ratio = abs(residual[place]) / left[place]
@@ -120,8 +120,8 @@ def judged_residual(rows, state, block, segment, step, constants, progress, kept
     """Set the residual of one block step, and bounds on its entries, in `kept`.
 
     An increment that is no number, or longer than any right one, leaves no residual.
-    Returns bound and size of the entry that is largest beside its bound, or of the increment where there is
-    no residual, the bound infinite where nothing is promised; and whether there is one.
+    Returns bound and size of the entry that is largest relative to its bound, or of the increment where
+    there is no residual, the bound infinite where nothing is promised; and whether there is one.
     """
     drawn, logged, drift = segment.draws[step], segment.log[step], segment.drift[step]
     largest, count = constants.sums.largest, drawn.size

@@ -173,7 +173,7 @@ class JudgeRows:
         )
 
     def of(self, draws: np.ndarray) -> Rows:
-        """Rows of at least the coordinates drawn, which are told by their places among the columns."""
+        """Rows of at least the coordinates drawn, which are given by their places among the columns."""
         # A judge of exact steps is asked for a few windows only.
         every = self._judge and self.whole
         rows = np.arange(self.columns.size) if every else np.unique(draws)

@@ -128,7 +128,7 @@ def _exact(
         comparison = Comparison(float(lower[place]), float(upper[place]), float(bounds[place]), window,
             least=least, details=chosen,
         )  # fmt: skip
-        # The radius must be small beside the bound, or the ratio is that of the radius.
+        # The radius must be small relative to the bound, or the ratio is that of the radius.
         if (
             comparison.upper - comparison.lower <= comparison.bound * 2.0**-10
             or bits >= MOST_BITS

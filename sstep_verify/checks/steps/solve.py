@@ -9,7 +9,7 @@ from sstep_verify.compiled import inlined
 
 @inlined
 def judge_solved_step(rows, state, block, segment, step, constants, progress, kept, tally):
-    """Judge one step, by the entry of its residual that is largest beside its bound.
+    """Judge one step, by the entry of its residual that is largest relative to its bound.
 
     `step` is its place in the segment, `constants` are those of the bounds, and `progress` is what its
     window did before; the rest is as for `judge_steps`.

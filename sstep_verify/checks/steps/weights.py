@@ -15,7 +15,7 @@ and one more: w is rounded to `HIGH`. What is added to a sum that only a bound i
 than that addition loses.
 
 Bounds are then those of rows, or smaller, but for what these additions raise. Sizes that became smaller
-would keep what was raised of larger ones, so vectors are formed anew where a solver's weights are.
+would keep what was raised of larger ones, so vectors are formed again where a solver's weights are.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ WIDTH = 8
 """Numbers of a row of that table: those of a cache line."""
 
 FORMED_AGAIN = 1 << 20
-"""Steps after which vectors are formed anew: so often is a sum of a bound added to, at most."""
+"""Steps after which vectors are formed again: so often is a sum of a bound added to, at most."""
 
 SHARE_LOST = 2.0**-20
 """Share of a rounding of 1, of which a gradient has one, that underflow may add to a bound by samples."""
@@ -80,7 +80,7 @@ class Weights(NamedTuple):
     judge : float
         1 where the judge's own errors are part of the bounds, else 0.
     every, before : int
-        Windows after which the solver forms weights anew, 0 for never, and those before the run.
+        Windows after which the solver forms weights again, 0 for never, and those before the run.
     """
 
     starts: np.ndarray
@@ -131,7 +131,7 @@ def with_vectors(weights: Weights, features: int, every: int, before: int) -> We
 
 
 def underflow_shows(weights: Weights, most: float, width: int, u: float) -> bool:
-    """Whether what underflows in entries may show beside u, in windows of so many steps.
+    """Whether what underflows in entries may show next to u, in windows of so many steps.
 
     `most` bounds alpha and logged values, in size. Rows know which samples share no feature, so that none
     of their products underflows; by samples all are taken to share one.
@@ -158,10 +158,10 @@ def form(weights, state):
 
 @inlined
 def go_on(weights, state, window):
-    """Tell that a window of the run, counted from 1, ended; form vectors anew where the solver does.
+    """Tell that a window of the run, counted from 1, ended; form vectors again where the solver does.
 
     Sizes may be smaller by now, and what additions lost, or raised, is relative to what they were. As long
-    as a solver's weights are not formed anew, their drift is far more than that.
+    as a solver's weights are not formed again, their drift is far more than that.
     """
     weights.total[1] = 0.0
     if weights.every > 0 and (weights.before + window) % weights.every == 0:

@@ -97,12 +97,12 @@ class WindowEnd:
             return False
         if mutation is not NONE:
             # Right steps that are clipped round by nothing where the mistaken ones may; elsewhere what the
-            # bound tells apart is told apart.
+            # bound tells apart is named apart.
             bound = np.where(bound > 0, bound, self._allowed(candidate.problem, replay.places))
         return bool((high[: bound.size] <= bound).all())
 
     def _allowed(self, problem, places: np.ndarray) -> np.ndarray | float:
-        """What is allowed a K-SVM beside its bound, which is that of the right steps; nothing a K-RR."""
+        """What is allowed a K-SVM besides its bound, which is that of the right steps; nothing a K-RR."""
         if not problem.is_svm:
             return 0.0
         declaration, window = self.replays.case.formulas, self.window

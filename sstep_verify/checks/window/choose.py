@@ -149,7 +149,7 @@ class FloatWindow:
     def weight(self, name: str) -> float:
         """How much a quantity of a K-SVM acts on a at the window's end, over the largest value there.
 
-        It acts with `WEIGHTY`, and no more is told, where the largest change of a coordinate is that much
+        It acts with `WEIGHTY`, and no more is known, where the largest change of a coordinate is that much
         both per unit relative change of the quantity and if it is left out.
         """
         end = self._made[0]

@@ -42,8 +42,8 @@ class RunWindow:
     draws : ndarray of int, shape (k, b)
         Blocks drawn.
     weights : ndarray, shape (n,), or None
-        The weights maintained beside a at its start, where steps are made from these; absent where they are
-        formed from a there.
+        The weights maintained along with a at its start, where steps are made from these; absent where
+        they are formed from a there.
     s : int
         Iterations per window of the run; 0 where the window is one of its own length.
     before : (ndarray, shape (m,), and ndarray of int, shape (s, b)), or None
@@ -63,7 +63,7 @@ class RunWindow:
 
     @property
     def sizes(self) -> np.ndarray:
-        """What first gradients are rounded beside, shape (m,).
+        """What first gradients are rounded with, shape (m,).
 
         One that is maintained was rounded when a was larger; maintained weights have a drift of their own.
         """
@@ -172,8 +172,8 @@ def resolution(declaration: Declaration, replay: Replay, begin: np.ndarray, end:
 def wide(replay: Replay, bound: np.ndarray) -> bool:
     """Whether more bits would make the measured error, or a bound made from wide exact steps, smaller.
 
-    The enclosure of the error must be narrow beside the bound. That of a step's new value is rounded to
-    float64, outwards by at most 2 ulp at each end, which is 8 u of the largest value; anything wider
+    The enclosure of the error must be narrow relative to the bound. That of a step's new value is rounded
+    to float64, outwards by at most 2 ulp at each end, which is 8 u of the largest value; anything wider
     comes from the balls, and then the bound itself is of their width.
     """
     width = replay.upper - replay.lower
@@ -191,7 +191,8 @@ def wide(replay: Replay, bound: np.ndarray) -> bool:
 def settled(replay: Replay, bound: np.ndarray, before: Replay) -> bool:
     """Whether an error is beyond its bound for certain, and more bits have not told it more exactly.
 
-    Float64 tells a large error with as many digits as a small one, which is never narrow beside the bound.
+    Float64 states a large error with as many digits as a small one. That is never narrow relative to
+    the bound.
     """
     width, earlier = replay.upper - replay.lower, before.upper - before.lower
     return bool((replay.lower > bound).any() and (width >= 0.5 * earlier).all())

@@ -1,4 +1,4 @@
-"""Windows between the results of two runs, of a solver that is run anew for every length.
+"""Windows between the results of two runs, of a solver that is run again for every length.
 
 Such a window begins with the alpha of the shorter run and ends with that of the longer one. A correct
 solver need not begin both alike to the last bit: one that forms the kernel rows of a whole run at once

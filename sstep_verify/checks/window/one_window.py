@@ -160,7 +160,7 @@ class WindowReplays:
         return replace(comparison, place=place, tried=tried, end=end, signs=signs)
 
     def replayed(self, recorded: RunWindow, panel: Panel | None = None) -> tuple[Replay, np.ndarray] | None:
-        """Replay at rising precision until the enclosure is narrow beside its bound, or surely beyond.
+        """Replay at rising precision until the enclosure is narrow relative to its bound, or surely beyond.
 
         The kernel is that of the data, or a panel of mistaken rows; None where of these a block system
         cannot be proven invertible.

@@ -11,7 +11,7 @@ from sstep_verify.oracle.verify.record import Interval
 
 RADIUS_DIGITS = 6
 ROOM = Fraction(4)
-"""Factor a radius is raised by before it is written, so that sums in another order can prove it anew."""
+"""Factor a radius is raised by before it is written, so that sums in another order can prove it again."""
 
 
 def exact_decimal(value: Fraction) -> str:

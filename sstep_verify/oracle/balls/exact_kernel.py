@@ -3,7 +3,7 @@
 The classical steps themselves are in reference/sstep_reference/dcd_ksvm.py (Algorithm 1) and
 reference/sstep_reference/bdcd_krr.py (Algorithm 3).
 
-What it finds in balls is told as float64 intervals, every end of which is rounded outwards.
+What it finds in balls is stated as float64 intervals, every end of which is rounded outwards.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def exact_drift(
     alphas : sequence of ndarray, shape (m,)
         Dual vectors, taken exactly.
     weights : sequence of ndarray, shape (n,)
-        Weights beside each.
+        Weights next to each.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Certificates kept on disk under the hash of what they answer: problem, digits and version of the method.
 
 An entry is a whole certificate file, with its digest inside, put in place by a rename; so concurrent
-writers do no harm, and what is cut short is not an answer. A digest can be written anew by whoever edits
-an entry, so it proves nothing: an entry is an answer only once all it states has been proved anew.
+writers do no harm, and what is cut short is not an answer. A digest can be written again by whoever edits
+an entry, so it proves nothing: an entry is an answer only once all it states has been proved again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def cache_path(problem: Problem, digits: int) -> Path | None:
 
 
 def proved(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
-    """Look a certificate up and prove every statement of it anew from the problem's own data.
+    """Look a certificate up and prove every statement of it again from the problem's own data.
 
     Returns
     -------

@@ -234,6 +234,6 @@ def _uniqueness(proof: SvmProof, remaining: list[int]) -> tuple[str, str, str]:
     lambda_min = next(proof.eigenvalues(remaining, MOST_INVERTED), None)
     if lambda_min is None:
         return words.UNDECIDED, "", ""
-    # Less than is proved, so that an inverse with other rounding errors proves it anew.
+    # Less than is proved, so that an inverse with other rounding errors proves it again.
     eigenvalue = lower_decimal(lambda_min / ROOM)
     return words.DEFINITE, eigenvalue, bounding_decimal(proof.radius(Fraction(eigenvalue)))

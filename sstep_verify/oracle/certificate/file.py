@@ -34,7 +34,7 @@ MOST_EXPONENT, MOST_DIGITS = 10_000, 4_000
 must be cheap. Python itself refuses integers of more than 4,300."""
 
 MOST_KERNEL_EXPONENT = 4_000
-"""Of a kernel entry, as a power of ten: gap and bounds hold its square, and C and lambda beside it."""
+"""Of a kernel entry, as a power of ten: gap and bounds hold its square, and C and lambda with it."""
 
 MOST_INTEGER = 2**63 - 1
 

@@ -1,4 +1,4 @@
-"""Proves a certificate anew from the file and the data alone, by code of its own.
+"""Proves a certificate again from the file and the data alone, by code of its own.
 
 It uses the reference's kernels in balls and the description of the problem, nothing else: the search and
 this code share no more. Every statement of a certificate is recomputed, with more bits than it was made

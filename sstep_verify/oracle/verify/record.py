@@ -1,7 +1,7 @@
 """Certificates: what is proved of an optimum, in decimal strings, as typed values and as files.
 
 A certificate makes statements about the exact optimum of the problem whose data, targets and parameters
-are the float64 numbers given. Whoever holds the data can prove every one of them anew
+are the float64 numbers given. Whoever holds the data can prove every one of them again
 (`sstep_verify.oracle.verify.certificate`); how the optimum was searched for does not matter.
 """
 

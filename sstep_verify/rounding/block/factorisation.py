@@ -55,7 +55,7 @@ singular value of it is below.
    ``||r - H x^|| <= eps h ||X^|| ||r||``, and ``||X^|| <= (1 + eps) / sigma``. With ``eps h <= sigma / 4``
    that is ``dG x^`` with ``||dG|| <= 4/3 eps h^2 / sigma``, which is at least the bound of 3. It holds for
    all. Where the condition is met no singular value is below 3/4 sigma, and so none is cut off as small
-   beside ``eps h``: LAPACK and NumPy cut off below ``2 b u``, or 9 u, of the largest. Else nothing is
+   next to ``eps h``: LAPACK and NumPy cut off below ``2 b u``, or 9 u, of the largest. Else nothing is
    promised.
 
 Underflow. With t the smallest number and no computed factor's product ``|L^||U^|`` beyond T (a factor of 2

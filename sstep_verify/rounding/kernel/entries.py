@@ -6,7 +6,7 @@ way to it, may exceed `largest_normal`, nothing is promised: its bound is infini
 n terms err by at most ``gamma_n <|x|, |z|>`` (Higham 2002, section 3.1), whatever the order, tree, FMA or
 number of ranks.
 
-With the linear kernel a solver may multiply by the samples in the place of entries, ``<x_i, A'v>`` for
+With the linear kernel a solver may multiply by the samples instead of entries, ``<x_i, A'v>`` for
 ``sum_l K_il v_l``. A term ``x_ik x_lk v_l`` then rounds n times more, in the product and the sums over k,
 and relative to ``|x_i|'|x_l| |v_l|``; an entry of A'v that underflows is off by the smallest number a
 product, and so changes the result by ``sum_k |x_ik|`` times that (`FactoredProducts`).
@@ -19,7 +19,7 @@ four such roundings reach a term, so that it is, rounding for rounding, our recu
 that are off by ``gamma_4`` of themselves more:
 
     delta_il grows by gamma_4 |K_il|  (|x_i|'|x_l| where products are formed from the samples),
-    delta_ii by gamma_4 omega         (K-RR: gamma_4 m lambda) beside.
+    delta_ii by gamma_4 omega         (K-RR: gamma_4 m lambda) as well.
 
 Those of the diagonal enter the products with a_i, the corrections and the curvature or block system alike.
 The constant of the gradient (1, or y_i) has no product in our recurrence, whose rounding its bounds count

@@ -73,8 +73,8 @@ class AllreduceExchange(Exchange):
     Words per window: m times the distinct columns, and the trailer. The kernel function and the gradient
     are computed on every rank alike.
 
-    The packet holds at least as many rows as are asked for at once. With `separate` the gradient is told
-    from the recurrence, too; `rows`: largest number of distinct columns of a window; needed with
+    The packet holds at least as many rows as are asked for at once. With `separate` the gradient is timed
+    apart from the recurrence, too; `rows`: largest number of distinct columns of a window; needed with
     `separate`.
     """
 

@@ -163,7 +163,7 @@ def _differences(
     """What decides bits, and is not the same in two identities: its name, and both values."""
     for name in dict.fromkeys([*ours, *theirs]):
         if name in (MACHINE, TOLERANCE, SINCE, CAP):
-            continue  # The first decides the last bits only, and the user is told; the others decide none.
+            continue  # The first decides the last bits only, which the user hears; the others decide none.
         values = [one.get(name, UNSAID.get(name, "not set")) for one in (theirs, ours)]
         if values[0] != values[1]:
             yield name, *values

@@ -204,7 +204,7 @@ class Keeper:
 
     The first place is written at once, so that what hinders it is known early, and then one that is reached
     `seconds` or more after the last attempt. A killed run loses those seconds and the interval under way.
-    A place that cannot be written is no reason to end a training: that is told, and the next is tried.
+    A place that cannot be written is no reason to end a training: that is reported, and the next is tried.
     """
 
     def __init__(

@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
 
 def _unmarked(_iteration: int) -> None:
-    """Nobody is told where intervals begin and end."""
+    """Nobody hears where intervals begin and end."""
 
 
 class Training:

@@ -94,7 +94,7 @@ class Listener(Protocol):
 def solve(settings: Settings, communicator: Communicator, listener: Listener) -> tuple[list[str], str]:
     """Train as asked and write the files; called by all ranks together.
 
-    `settings` are the same on all ranks; the listener is told what is to come, and what was done. Returns
+    `settings` are the same on all ranks; the listener hears what is to come, and what was done. Returns
     what was done, what it took, how it ended and what was written, in lines, and why training stopped.
     Raises on all ranks InputError or MissingExtraError if something given cannot be used; ReadingError,
     WindowError or IncoherenceError if a rank failed, or holds another dual vector than the others.

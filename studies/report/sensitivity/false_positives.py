@@ -172,7 +172,7 @@ class Alarm:
     """A FAIL of a correct run, by a check with its reason; `studies.false_positives.study.again` makes it
     again.
 
-    The unit is a piece of this run alone; the problem is told by the id of its scenario or a seed.
+    The unit is a piece of this run alone; the problem is given by the id of its scenario or a seed.
     """
 
     unit: AlarmUnit

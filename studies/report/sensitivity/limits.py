@@ -61,7 +61,7 @@ class RivalDose:
     """The smallest dose, at most 1, to which a rival, or a campaign of ours, says no.
 
     It is of one quantity of one drawn run in which it acts, None if even 1 is accepted. An `alarm` is that
-    the right answer is refused too; then no dose is told.
+    the right answer is refused too; then no dose is stated.
     """
 
     rival: str
