@@ -83,6 +83,7 @@ def answer_of(results: Results, outcome: str) -> Answer | None:
     rows += _shown(results), Row("Not looked at", tuple(unseen(results)))
     # A failure that was expected and not met is no solver's: the sentence names it.
     plain = outcome in (Status.PASS, Status.VACUOUS, EXPECTED, INTERRUPTED)
+    plain = plain and not (outcome == Status.VACUOUS and results.summary.exit_code)
     plain = plain or (outcome == Status.FAIL and any(_fails(results)))
     headline = _headline(results, counts, outcome)
     return Answer(headline, tuple(row for row in rows if row.parts), not plain)
@@ -136,7 +137,7 @@ def _headline(results: Results, counts: Mapping[int, Count], outcome: str) -> st
     are, fails = ("are", "fail") if plural else ("is", "fails")
     cases = results.cases
     passed = sum(case.status == Status.PASS for case in cases)
-    every = f"{passed} of {counted(_planned(results), noun)}"
+    every = f"{passed} of {counted(planned(results), noun)}"
     failed = [case for case in cases if case.status == Status.FAIL]
     correct = [s for s, one in counts.items() if one.correct]
     if outcome == EXPECTED:
@@ -171,10 +172,10 @@ def _of(some: Sequence[Case], cases: Sequence[Case], noun: str) -> str:
     return f"{len(some)} of {counted(len(cases), noun)}"
 
 
-def _planned(results: Results) -> int:
+def planned(results: Results) -> int:
     """Cases that were to be judged."""
-    planned: Any = results.campaign.parameters.get("planned") or ()
-    return max(len(planned), len(results.cases))
+    named: Any = results.campaign.parameters.get("planned") or ()
+    return max(len(named), len(results.cases))
 
 
 def _correct(counts: Mapping[int, Count], results: Results) -> list[Row]:
@@ -259,8 +260,8 @@ def _left(results: Results) -> list[Row]:
         for name, status in (("Undecided", Status.INCONCLUSIVE), ("Could show nothing", Status.VACUOUS))
         for own in [[case for case in cases if case.status == status]]
     ]
-    missing = _planned(results) - len(cases)
-    not_judged = [f"{missing} of the {counted(_planned(results), noun)} planned"] if missing else []
+    missing = planned(results) - len(cases)
+    not_judged = [f"{missing} of the {counted(planned(results), noun)} planned"] if missing else []
     rows.append(Row("Not judged", tuple(not_judged)))
     listed: Any = results.campaign.parameters.get(TOO_FEW) or ()
     short = [TooFew(**{name: one[name] for name in TooFew.__dataclass_fields__}) for one in listed]

@@ -16,7 +16,7 @@ import jinja2
 from sstep_verify.errors import InputError, counted
 from sstep_verify.files import Output, check, open_regular, whole_folder
 from sstep_verify.quantities import QUANTITIES
-from sstep_verify.report.answer import INTERRUPTED, answer_of
+from sstep_verify.report.answer import INTERRUPTED, answer_of, planned
 from sstep_verify.report.budget import MOST_LINKED, MOST_ROWS, Budget, statuses
 from sstep_verify.report.cards import MOST_CARDS, lines
 from sstep_verify.report.case import DRIFT, ERROR, GAP, noun_of
@@ -302,11 +302,14 @@ def outcome_of(results: Results, outcomes: Mapping[int, tuple[str, str]]) -> tup
     if outcomes is OUTCOMES and found == OUTCOMES[1] and expected.reasons:
         failed = (one for one in results.verdicts if one["status"] == Status.FAIL)
         return found if any(expected.reason(one) is None for one in failed) else NOT_MET
-    if outcomes is not OUTCOMES or found != OUTCOMES[0]:
+    if outcomes is not OUTCOMES or found not in (OUTCOMES[0], OUTCOMES[3]):
         return found
+    nothing = all(case.status == Status.VACUOUS for case in results.cases)
+    if found == OUTCOMES[3]:  # Where a problem is missing too, that is what must be read first.
+        return NOTHING_SEEN if nothing and 0 < planned(results) == len(results.cases) else found
     if expected.reasons:
         return EXPECTED, "No failure but those that were expected"
-    return found if any(case.status != Status.VACUOUS for case in results.cases) else NOTHING_SEEN
+    return NOTHING_SEEN if nothing else found
 
 
 def full(value) -> str:

@@ -15,6 +15,7 @@ from test_reporting_documents import NASTY, case, document, every_status, verdic
 
 from sstep_verify.cli.commands.report import report
 from sstep_verify.report import plain, verdicts, write
+from sstep_verify.report.answer import answer_of
 from sstep_verify.report.case import GAP, Series
 from sstep_verify.report.expected import Expected
 from sstep_verify.report.results import load
@@ -154,7 +155,10 @@ def test_first_screen_says_outcome_sentence_and_what_is_missing(tmp_path):
     [
         ((Status.VACUOUS,), 0, "VACUOUS"),
         ((Status.VACUOUS, Status.PASS), 0, "PASS"),
-        ((Status.VACUOUS,), 3, "INCONCLUSIVE"),
+        ((Status.VACUOUS,), 3, "VACUOUS"),
+        ((Status.VACUOUS, Status.VACUOUS), 3, "VACUOUS"),
+        ((Status.VACUOUS, Status.PASS), 3, "INCONCLUSIVE"),
+        ((), 3, "INCONCLUSIVE"),
         ((), 4, "ERROR"),
     ],
 )
@@ -162,6 +166,16 @@ def test_a_campaign_on_which_no_mistake_would_have_shown_is_no_pass(statuses, co
     results = document([case(str(place), status) for place, status in enumerate(statuses)], [])
     results = replace(results, summary=replace(results.summary, exit_code=code))
     assert write.outcome_of(results, write.OUTCOMES)[0] == outcome
+    if statuses:
+        answer = answer_of(replace(results, verdicts=(verdict("0").as_dict(),)), outcome)
+        assert answer is None or answer.with_sentence == bool(code)
+
+
+def test_where_a_problem_is_missing_too_the_page_does_not_call_all_vacuous():
+    results = document([case("0", Status.VACUOUS)], [], exit_code=3)
+    parameters = {**results.campaign.parameters, "planned": ["0", "1"]}
+    results = replace(results, campaign=replace(results.campaign, parameters=parameters))
+    assert write.outcome_of(results, write.OUTCOMES) == write.OUTCOMES[3]
 
 
 def test_each_problem_has_its_facts_runs_reasons_and_replay_commands(tmp_path):
