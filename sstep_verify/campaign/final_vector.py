@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.kind import refuse_unusable
 from sstep_verify.errors import InputError
+from sstep_verify.files import folder_stem
 from sstep_verify.problems import Kernel, Problem
 from sstep_verify.problems.losses import Loss
 from sstep_verify.problems.transforms import require_usable, scale_from, with_constant_feature
@@ -59,7 +59,7 @@ def final_vector(
         alpha = alpha / factor
         rounding = rounding / abs(factor) + 2.0**-50 * np.abs(alpha) * np.isfinite(alpha)
     name = Path(path).name
-    stem = re.sub(r"[^A-Za-z0-9._-]", "-", Path(path).stem).strip("-._")[:48] or "vector"
+    stem = folder_stem(path, "vector")
     family = Family(
         data=(data,),
         task=(loss.task,),

@@ -9,11 +9,9 @@ right. Of the profiles smoke and ci another seed than the usual one also draws t
 from __future__ import annotations
 
 import itertools
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +25,7 @@ from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.kind import edges, fitted, judged, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest
+from sstep_verify.files import folder_stem
 from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.problems.data.embedded import size_in
 from sstep_verify.problems.kernels import KERNELS
@@ -284,8 +283,7 @@ def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
         name = solver.program.name
     else:
         name = solver if isinstance(solver, str) else solver.declaration.name
-    stem = re.sub(r"[^A-Za-z0-9._-]", "-", Path(name).stem).strip("-._")
-    return name, stem[:48] or "solver"
+    return name, folder_stem(name, "solver")
 
 
 def _families(

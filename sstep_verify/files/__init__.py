@@ -17,10 +17,18 @@ file tells the dead from the living.
 """
 
 from sstep_verify.files.claims import claim
-from sstep_verify.files.paths import MALFORMED_ARRAY, Output, check, open_regular, read_whole, shortened
+from sstep_verify.files.paths import (
+    MALFORMED_ARRAY,
+    Output,
+    check,
+    folder_stem,
+    open_regular,
+    read_whole,
+    shortened,
+)
 from sstep_verify.files.writing import csv_text, whole_folder, write_table, write_text, write_whole
 
 __all__ = [
-    "MALFORMED_ARRAY", "Output", "check", "claim", "csv_text", "open_regular", "read_whole", "shortened",
-    "whole_folder", "write_table", "write_text", "write_whole",
+    "MALFORMED_ARRAY", "Output", "check", "claim", "csv_text", "folder_stem", "open_regular",
+    "read_whole", "shortened", "whole_folder", "write_table", "write_text", "write_whole",
 ]  # fmt: skip

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterable
@@ -21,6 +23,9 @@ MALFORMED_ARRAY = (ValueError, TypeError, SyntaxError, TokenError, EOFError)
 LONGEST_NAME = 255
 """Bytes of a name, where the file system does not say."""
 
+LONGEST_STEM, DIGEST = 48, 8
+"""Characters of the stem of a folder that is named after something, and of a digest in it."""
+
 SHOWN = 200
 """Characters of a path that a message shows."""
 
@@ -35,6 +40,19 @@ _KINDS = {
     stat.S_ISFIFO: "a named pipe",
     stat.S_ISSOCK: "a socket",
 }
+
+
+def folder_stem(name: str, otherwise: str) -> str:
+    """What a folder may be called by a name, or by the stem of a path: letters of ASCII, digits, ``-._``.
+
+    A name that is cut, or has letters outside ASCII, which are left out, differs from others by a digest.
+    """
+    given = Path(name).stem
+    stem = re.sub(r"[^A-Za-z0-9._-]", "-", given).strip("-._")
+    if given.isascii() and len(given) <= LONGEST_STEM:
+        return stem or otherwise
+    digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
+    return f"{stem[: LONGEST_STEM - DIGEST - 1] or otherwise}-{digest}"
 
 
 def open_regular(path: str | Path, what: str, follow: bool = True) -> BufferedReader:

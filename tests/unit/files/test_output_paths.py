@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
-from sstep_verify.files import Output, check, shortened
+from sstep_verify.files import Output, check, folder_stem, shortened
 from sstep_verify.files.paths import require_distinct
 
 
@@ -111,3 +114,23 @@ def test_a_path_is_shown_on_one_line():
     long = shortened("x" * 5000)
     assert len(long) < 200
     assert "..." in long
+
+
+@given(st.text(max_size=70), st.text(max_size=70))
+def test_names_that_differ_in_letters_outside_ascii_have_other_folders(first, second):
+    """So do names of which a part is cut off; other names keep the folder that they had."""
+    names = [one.replace("/", "").replace(".", "") for one in (first, second)]
+    found = [folder_stem(one, "solver") for one in names]
+    for name, folder in zip(names, found, strict=True):
+        assert re.fullmatch(r"[A-Za-z0-9._-]{1,48}", folder)
+        if name.isascii() and name.isalnum() and len(name) <= 48:
+            assert folder == name
+    if names[0] != names[1] and not all(one.isascii() and len(one) <= 48 for one in names):
+        assert found[0] != found[1]
+
+
+@pytest.mark.parametrize(
+    "names", [("größe", "grüße"), ("löser.toml", "lüser.toml"), ("解", "算"), ("\u00e9", "e\u0301")]
+)
+def test_two_solvers_of_other_letters_share_no_folder(names):
+    assert len({folder_stem(name, "solver") for name in names}) == 2
