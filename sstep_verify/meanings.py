@@ -57,6 +57,8 @@ MEANINGS: dict[str, str] = {
     "first-increment-lost": "the correction lacks the first increment of the window",
     "only-last-step-corrected": "the last step of a window is corrected, and no other",
     "last-step-uncorrected": "the last step of a window is not corrected",
+    "correction with the wrong sign": "the correction is added to the residual instead of subtracted",
+    "increments subtracted": "increments are subtracted from alpha instead of added",
     "increments of coordinates of earlier windows left out": (
         "the correction lacks increments of coordinates that earlier windows drew"
     ),

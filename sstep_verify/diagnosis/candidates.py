@@ -29,6 +29,15 @@ PARTIAL = (
 )
 """The kernel correction of the s-step recurrence, made for a part of it."""
 
+IN_RESIDUAL = tuple(replace(mutation, alike=True) for mutation in PARTIAL)
+"""The same for the residual of K-RR, whose correction holds the overlap as well."""
+
+SIGN_OF_CORRECTION = Mutation("correction with the wrong sign", kernel=-1, kernel_overlap=-1, overlap=-1)
+"""K-RR: what should be subtracted from a residual is added to it."""
+
+SUBTRACTED = Mutation("increments subtracted", write_back=-1)
+"""K-RR: ``alpha[block] -= D``."""
+
 SMALL = "small steps left out"
 OLD_A, OLD_ROWS = "alpha of the window before", "kernel rows of the window before"
 SOLVED_ONCE = "repeated coordinate solved for once"
@@ -64,7 +73,7 @@ PUBLIC_PAIRS = ((LABELS, NORMS),)
 
 BETWEEN = {
     "kernel", "kernel_overlap", "overlap", "omega_overlap", "lose_tail", "assign_once", "corrected",
-    "earlier", "repeats",
+    "earlier", "repeats", "alike",
 }  # fmt: skip
 """What relates the steps of a window: fields of a mutation that change nothing where it is a single one."""
 
@@ -193,8 +202,9 @@ def suspects_of(
             or (replacement and mutation.assign_once)
         )
 
+    residual = [] if problem.is_svm else [*IN_RESIDUAL, SIGN_OF_CORRECTION, SUBTRACTED]
     of_this: list[int | Fraction] = [] if problem.is_svm else [Fraction(1, problem.samples), 0]
     diagonals = [Mutation(M_ON_DIAGONAL, diagonal=factor) for factor in of_this]
     repeats = OF_REPEATS if replacement else ()
     own = [OWN_OMEGA] if problem.base_task == "svm-l2" else []
-    return Suspects(problem, possible([*known, *own, *SELDOM, *diagonals, *repeats]), between)
+    return Suspects(problem, possible([*known, *own, *residual, *SELDOM, *diagonals, *repeats]), between)

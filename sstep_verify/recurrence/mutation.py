@@ -64,6 +64,9 @@ class Mutation:
         Ends of the slice of a window's steps whose kernel products are corrected.
     earlier : (int or None, int or None)
         Ends of the slice of the increments made before in the window that correct those products.
+    alike : bool
+        K-RR: the values of a block see the same increments as its kernel products, as in a residual that is
+        corrected by whole rows of ``K / lambda + m I``.
     repeats : (int or None, int or None)
         Ends of the slice of a coordinate's own increments in the window that its product sees.
     late : str
@@ -102,6 +105,7 @@ class Mutation:
     assign_once: bool = False
     corrected: tuple[int | None, int | None] = (None, None)
     earlier: tuple[int | None, int | None] = (None, None)
+    alike: bool = False
     repeats: tuple[int | None, int | None] = (None, None)
     late: Literal["", "A", "K", "Q"] = ""
     diagonal: Factor = 1

@@ -241,6 +241,7 @@ def mutable_window(
         earlier: list[list] = []
         for step in range(int(mutation.early), len(window.draws)):
             block, sums = window.draws[step], []
+            seen = increments
             if not everything:
                 seen = mutation.seen(
                     increments, earlier, len(window.draws), lambda: arithmetic.zeros(count)
@@ -254,7 +255,7 @@ def mutable_window(
                     own = row[i] * mutation.repeated(increments, earlier, i)
                     own = window.targets[i] * own if finisher.signed else own
                 sums.append((stale * product + kernel * others, same * own))
-            moved = assigned if mutation.assigned == "values" else increments
+            moved = assigned if mutation.assigned == "values" else seen if mutation.alike else increments
             values = [window.start[i] + overlap * moved[i] for i in block]
             latest, record = finish(step, sums, values, increments)
             if mutation.threshold:

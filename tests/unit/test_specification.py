@@ -20,7 +20,14 @@ from sstep_verify.checks.steps.other_draws import PLACES, REVERSED
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import exponents, other_problems
 from sstep_verify.diagnosis import kernel_rows as panel
-from sstep_verify.diagnosis.candidates import OWN_OMEGA, PARTIAL, SELDOM, SOLVED_ONCE
+from sstep_verify.diagnosis.candidates import (
+    OWN_OMEGA,
+    PARTIAL,
+    SELDOM,
+    SIGN_OF_CORRECTION,
+    SOLVED_ONCE,
+    SUBTRACTED,
+)
 from sstep_verify.diagnosis.factors import M_ON_DIAGONAL, NO_ENTRIES, PARTS, ROWS
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.recurrence.mutants import CATALOGUE
@@ -131,6 +138,8 @@ def test_no_sentence_names_what_does_not_exist():
         M_ON_DIAGONAL,
         SOLVED_ONCE,
         OWN_OMEGA.name,
+        SIGN_OF_CORRECTION.name,
+        SUBTRACTED.name,
         ROWS[0],
         *(part.name for part in PARTS.values()),
         *NO_ENTRIES.values(),

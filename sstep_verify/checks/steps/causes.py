@@ -117,6 +117,9 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
         if sure:
             of_problem = OF_PROBLEM if any(cause.mutation is NONE for cause in sure) else ()
             sized = [one for one in sized if is_certain(one) and one.name not in of_problem]
+        # With s = 1 a curvature times -1 is the same, and nobody divides by that.
+        if any(cause.mutation.write_back == -1 for cause in sure):
+            sized = []
         if not causes and case.diagnose and (formulas := formulas_of(judged)):
             named = formulas.items()
             causes, sized = [Candidate((name,), case.problem, part=part) for name, part in named], []
@@ -133,10 +136,10 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
 def _refuted_by_log(mutation: Mutation, width: int) -> bool:
     """Whether a mutation stores other values than its steps have, though the log leads to what was stored.
 
-    It explains any window that ends where it begins. In a window of one step, a draw or an increment that
-    is lost does the same.
+    Values that are lost explain any window that ends where it begins. In a window of one step, a draw or an
+    increment that is lost does the same.
     """
-    return mutation.write_back != 1 or (width == 1 and (mutation.early or mutation.boundary != 1))
+    return mutation.write_back == 0 or (width == 1 and (mutation.early or mutation.boundary != 1))
 
 
 def _named(causes: Sequence[Candidate]) -> set[str]:
