@@ -312,7 +312,9 @@ def _limits(found: Sequence[float]) -> Iterable[str]:
 
 
 def unseen(results: Results) -> Iterable[str]:
-    """What no verdict speaks of: larger problems, more ranks, messages, larger s, steps, quantities."""
+    """What no verdict speaks of: larger problems, longer runs, more ranks, messages, larger s, steps,
+    quantities.
+    """
     cases, summary = results.cases, results.summary
     compared = [one for one in results.verdicts if one["check"] != CONTRACT and one["executed"]]
     failed = [one for one in results.verdicts if one["status"] == Status.FAIL]
@@ -328,6 +330,9 @@ def unseen(results: Results) -> Iterable[str]:
     samples, features = (max(getattr(case, name) for case in judged) for name in ("samples", "features"))
     sizes = (f"{count(n)} {of}{'s' * (n != 1)}" for n, of in ((samples, "sample"), (features, "feature")))
     yield f"larger data than {' or '.join(sizes)}"
+    made = [run.iterations for case in judged for run in case.runs if run.iterations and case.of_runs]
+    if made:
+        yield f"runs of more than {count(max(made))} iteration{'s' * (max(made) != 1)}"
     ranks = max(_number(case.facts.get("ranks", 1)) for case in judged)
     yield "several ranks (each run had one)" if ranks == 1 else f"more than {ranks} ranks"
     multiples: Any = results.campaign.parameters.get(MULTIPLES) or {}
