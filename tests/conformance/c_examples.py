@@ -31,7 +31,7 @@ def call(*words: object, variables: dict[str, str] | None = None) -> subprocess.
 
 
 def needed(name: str, *places: Path) -> str:
-    """Path of a program, beside the launcher or on PATH."""
+    """Path of a program, next to the launcher or on PATH."""
     found = shutil.which(name, path=os.pathsep.join([*map(str, places), os.environ.get("PATH", "")]))
     if found is None:
         absent(
@@ -41,7 +41,7 @@ def needed(name: str, *places: Path) -> str:
 
 
 def wrapper() -> str:
-    """The compiler wrapper of the MPI beside the launcher."""
+    """The compiler wrapper of the MPI next to the launcher."""
     try:
         return needed("mpicc", launcher().parent)
     except MissingExtraError as error:

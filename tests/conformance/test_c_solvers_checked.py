@@ -115,7 +115,7 @@ seed = {seed}
 
 
 def plain_file(folder: Path, program: Path, seed: str = "{seed}") -> str:
-    """A program file of the solver that knows nothing of us, which is told this seed."""
+    """A program file of the solver that knows nothing of us, which gets this seed."""
     given = ["{task}", "{data}", "{m}", "{n}", "{penalty}", "{kernel}", "{parameter}", "{s}", "{b}", "{H}"]
     command = [str(launcher()), "-n", "{np}", str(program), *given, seed]
     path = folder / "plain.toml"

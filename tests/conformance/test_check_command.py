@@ -221,7 +221,7 @@ def test_what_cannot_be_asked_is_refused_in_one_line(tmp_path, monkeypatch, caps
     said = capsys.readouterr()
     assert ended.value.code == 2, said
     assert told in said.err
-    assert "further s" not in said.err  # What was drawn is told of runs that are made.
+    assert "further s" not in said.err  # What was drawn is stated of runs that are made.
     assert not (tmp_path / "sstep-verify-out").exists() or not any(
         (tmp_path / "sstep-verify-out").iterdir()
     )

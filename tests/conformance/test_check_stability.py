@@ -1,4 +1,4 @@
-"""``check --stability``: errors of somebody's s-step runs beside those of their classical ones."""
+"""``check --stability``: errors of somebody's s-step runs next to those of their classical ones."""
 
 from __future__ import annotations
 

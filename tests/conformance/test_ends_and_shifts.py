@@ -160,7 +160,7 @@ def test_a_shift_that_is_subnormal():
 
 
 def test_a_power_whose_base_underflows_is_not_known_to_be_zero():
-    """The product of 1e-170 with itself is 0 in float64; its square is not 0, and is told with an error."""
+    """The product of 1e-170 with itself is 0 in float64; its square is not 0, and is stated with an error."""
     problem = Problem(
         "tiny", np.array([[1e-170], [1.0]]), np.array([1.0, -1.0]), PolynomialKernel(2, 0.0), Hinge(1.0)
     )

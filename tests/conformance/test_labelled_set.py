@@ -59,6 +59,6 @@ def test_the_true_mistake_is_in_the_named_class_and_mostly_alone():
     every = [one for one in every_failure() if one.solver.named]
     named = [one for one in every if one.named]
     assert len(named) >= 60
-    # Draws of another stream and few wrong steps are told by no defect; what is named is what was done.
+    # Draws of another stream and few wrong steps no defect explains; what is named is what was done.
     assert all(one.right for one in named)
     assert sum(one.alone for one in named) >= 0.8 * len(every)

@@ -1,4 +1,4 @@
-"""``sstep-verify oracle``: certifies into a file, proves the file anew, keeps and mistrusts its cache."""
+"""``sstep-verify oracle``: certifies into a file, proves the file again, keeps and mistrusts its cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that does not read the indices is told so before it is judged, with what can be done."""
+"""A program that does not read the indices is named before it is judged, with what can be done."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ S, SAMPLES, LENGTH = 5, 14, 83
 
 @pytest.fixture(scope="module")
 def example():
-    """Names of the solver's file, which imports the loss beside it."""
+    """Names of the solver's file, which imports the loss next to it."""
     sys.path.insert(0, str(FOLDER))
     yield runpy.run_path(str(FOLDER / "solver.py"))
     sys.path.remove(str(FOLDER))

@@ -30,7 +30,7 @@ PLUGINS = [
     "no:xdist",
     "-p",
     "no:randomly",
-    "--assert=plain",  # Nothing is compiled anew.
+    "--assert=plain",  # Nothing is compiled again.
 ]
 SMOKE = ["--sstep-profile", "smoke"]
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.pool_only
 
 LIMIT = 1.0
 each_size = pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.nightly), 3])
-"""Two ranks are asked for by name where they are told otherwise than three."""
+"""Two ranks are asked for by name where they are stated otherwise than three."""
 """Two, of which none is a majority, and three; four in the tests of diverging streams."""
 
 

@@ -110,7 +110,7 @@ def certificates(draw: Draw) -> Try:
     if draw.random() < 0.8:
         try:
             document["digest"] = document_digest(document)
-        except Exception:  # what cannot be digested is told by the command
+        except Exception:  # what cannot be digested the command reports
             path += " (old digest)"
     text = _text(document).encode("utf-8", "replace")
     Path("t.json").write_bytes(nasty.spoil_bytes(draw, text) if draw.random() < 0.1 else text)

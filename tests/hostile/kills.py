@@ -1,7 +1,7 @@
 """Kill `solve`, `run` and `oracle` at drawn moments, go on until they finish, and compare with a run left alone.
 
 A chain is one command that is killed (SIGKILL, now and then SIGINT or SIGTERM) once or more and then let finish; what it
-leaves must equal, to the last bit, what the command leaves undisturbed, and no other file may stand beside it.
+leaves must equal, to the last bit, what the command leaves undisturbed, and no other file may stand next to it.
 Usage: ``python tests/hostile/kills.py [--kills 100] [--seed 0]``; exit code 1 if a chain differs.
 """
 

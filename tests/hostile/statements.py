@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 SLACK = 1e-6
-"""Relative difference allowed between a printed figure and the same formed here, beside 1e-12."""
+"""Relative difference allowed between a printed figure and the same formed here, besides 1e-12."""
 
 
 def kernel_matrix(data: np.ndarray, other: np.ndarray, kernel: dict) -> np.ndarray:
@@ -146,7 +146,7 @@ def _number(text: object) -> float:
 
 
 def wrong_certificate(original: Path, changed: Path) -> str:
-    """What a certificate that was proved anew says other than the untouched one; empty if nothing."""
+    """What a certificate that was proved again says other than the untouched one; empty if nothing."""
     first, second = (json.loads(file.read_text("utf-8")) for file in (original, changed))
     for path, (middle, radius) in balls(second).items():
         true = balls(first).get(path)

@@ -1,6 +1,6 @@
 """Make features wrong, one line at a time, in a copy of the tree, and see whether a test notices.
 
-Run as ``python tests/meta/breaks.py [--only TEXT ...] [--search]`` (``tox -e breaks``). ``breaks.toml`` beside
+Run as ``python tests/meta/breaks.py [--only TEXT ...] [--search]`` (``tox -e breaks``). ``breaks.toml`` next to
 this file holds the breaks and the test files that notice each. ``--search`` looks for these: it runs the test
 files that name the module, then the unit tests of its package. Each break is planted in a copy in a temporary
 folder, never in place, and undone before the next; it counts as noticed where a test fails (or cannot be

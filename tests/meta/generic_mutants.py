@@ -4,7 +4,7 @@ Run as ``python tests/meta/generic_mutants.py [--number N] [--seed N] [--most SE
 [--resume] [--again] [--only TEXT ...]`` with cosmic-ray and pytest-cov installed (``tox -e mutants``).
 ``mutant_sample`` says what is drawn and what is left out, ``mutant_tests`` which tests a mutant is tried with:
 the forty fastest that execute the line, then the others that do and their files, as far as some seconds go. What
-passes both is a survivor: it is read, and killed by a new test or explained in ``explained_mutants.tsv`` beside
+passes both is a survivor: it is read, and killed by a new test or explained in ``explained_mutants.tsv`` next to
 this file. Each mutant is planted in a copy of the tree. The exit code is 0 iff all survivors are explained.
 ``--again`` tries survivors and mutants that ran out of time once more.
 """
@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPLAINED = Path(__file__).with_name("explained_mutants.tsv")
 COLUMNS = ("mutant", "line", "before", "after", "outcome", "killer or explanation", "found by", "seconds")
 SECONDS = 120.0
-"""Seconds a try may take beside five times what its tests take without a mutant: compilation, a busy machine."""
+"""Seconds a try may take besides five times what its tests take without a mutant: compilation, a busy machine."""
 
 MEMORY = 12 << 30
 """Bytes a child may map."""
@@ -63,7 +63,7 @@ def synchronised(tree: Path) -> None:
 def planted(mutant: Mutant, work: Path):
     """Plant a mutant in the copy for a while; the folder of compiled code that is right for it.
 
-    Constants and functions of other modules are compiled in, so what imports the mutant is compiled anew.
+    Constants and functions of other modules are compiled in, so what imports the mutant is compiled again.
     """
     path = work / "tree" / mutant.file
     original, stat = path.read_text("utf-8"), path.stat()

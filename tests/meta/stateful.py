@@ -1,4 +1,4 @@
-"""A small solver that maintains a vector beside a, and leaks if told to."""
+"""A small solver that maintains a vector next to a, and leaks if asked to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class StatefulSolver:
     problem : Problem
         Linear kernel.
     name : {"gradient", "residual", "weights"}
-        What is maintained; weights are declared and recorded, and nobody is told of the others.
+        What is maintained; weights are declared and recorded, and the others are not declared.
     leak : float
         Relative error of what every update adds to the state.
     repeat : bool

@@ -152,7 +152,7 @@ def test_a_right_solver_that_flushes_never_fails(ways, exponent):
     for one in others:
         assert one.status in (Status.PASS, Status.INCONCLUSIVE, Status.VACUOUS), one.reason
         assert "flush-to-zero" in left_altered(one)
-    if exponent <= -1010:  # Where its corrections are lost, that is what is told.
+    if exponent <= -1010:  # Where its corrections are lost, that is what is stated.
         assert {one.status for one in others} == {Status.INCONCLUSIVE}
 
 

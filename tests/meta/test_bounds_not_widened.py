@@ -66,7 +66,7 @@ NO_PART = {
     "CompiledRows.linear", "StepErrors.draws", "StepErrors.modulus", "Screened.distance",
     "Screened.ratio", "Screened.events", "Factors.kind", "TrajectoryBound.written", "Slopes.constant", f"[{REST_RIDGE}]",
 }  # fmt: skip
-"""Numbers that stand beside bounds in what a function returns; the last one is all but nothing."""
+"""Numbers that stand next to bounds in what a function returns; the last one is all but nothing."""
 
 
 def modules_of(package: ModuleType) -> Iterator[ModuleType]:

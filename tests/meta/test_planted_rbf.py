@@ -36,7 +36,7 @@ PLANTS = {
 
 
 def far_case(loss, storage: str, offset: float = 1e4):
-    """Six features moved far away; as CSR, one of them, beside five of which half the entries are absent."""
+    """Six features moved far away; as CSR, one of them, next to five of which half the entries are absent."""
     made = production.ProductionSolver(rbf="difference")
     case, _ = small_case(loss, RBFKernel(0.3), features=6, s_values=(16,), solver=made)
     data = case.problem.dense + offset

@@ -1,4 +1,4 @@
-"""The pytest plugin, installed beside another project's tests, changes nothing until it is asked to."""
+"""The pytest plugin, installed next to another project's tests, changes nothing until it is asked to."""
 
 from __future__ import annotations
 

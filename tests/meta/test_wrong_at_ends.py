@@ -1,4 +1,4 @@
-"""Where all that is wrong is an end of the box, what reproduces it is told, and not said to be what was done."""
+"""Where all that is wrong is an end of the box, what reproduces it is named, and not said to be what was done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs in which every rank is told which columns it holds, or counts what it sends; called on every rank."""
+"""Runs in which every rank hears which columns it holds, or counts what it sends; called on every rank."""
 
 from __future__ import annotations
 

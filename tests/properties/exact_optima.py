@@ -20,7 +20,7 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import Problem, RBFKernel
 
 BITS = 5_000
-"""Of the entries of an RBF kernel, below which they are 0: duals of 2**1000 are squared beside it, and what is
+"""Of the entries of an RBF kernel, below which they are 0: duals of 2**1000 are squared next to it, and what is
 stated has 1,200 bits at most."""
 
 

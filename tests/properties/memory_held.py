@@ -120,7 +120,7 @@ class Sizes:
 
 
 def resident(exchange: str, sizes: Sizes) -> Bytes:
-    """Bytes that a run on a rank holds beside its problem's targets and what is recorded.
+    """Bytes that a run on a rank holds besides its problem's targets and what is recorded.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def _data(sizes: Sizes) -> int:
 
 
 def _scratch(exchange: str, sizes: Sizes) -> int:
-    """What forming sums needs beside the columns."""
+    """What forming sums needs besides the columns."""
     if exchange == "gram":
         return _gram_scratch(sizes)
     usual = sizes.sparse or sizes.differences or exchange == "support"
@@ -180,7 +180,7 @@ def _transpose(sizes: Sizes) -> int:
 
 
 def _product_scratch(sizes: Sizes) -> int:
-    """What forming a panel needs beside the columns."""
+    """What forming a panel needs besides the columns."""
     samples, features = sizes.samples, sizes.features
     if sizes.differences:
         if sizes.sparse:
@@ -198,7 +198,7 @@ def _product_scratch(sizes: Sizes) -> int:
 
 
 def _gram_scratch(sizes: Sizes) -> int:
-    """Weights, and what inner products need beside the columns."""
+    """Weights, and what inner products need next to the columns."""
     samples, features = sizes.samples, sizes.features
     if sizes.sparse:
         return WORD * (samples + 1 + 2 * features)

@@ -1,4 +1,4 @@
-"""Certificates hold for the exact rational optimum, and can be proved anew by code of their own.
+"""Certificates hold for the exact rational optimum, and can be proved again by code of their own.
 
 K-SVM: every active set is tried with rationals until one fulfils the optimality conditions; K-RR: a linear
 system is solved with rationals. Every number a certificate states must be true of what was found.

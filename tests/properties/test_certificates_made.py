@@ -1,7 +1,7 @@
-"""Every certificate made is proved by the verifier, before it is handed out and anew from its file.
+"""Every certificate made is proved by the verifier, before it is handed out and again from its file.
 
 Drawn are the problems at which a maker and a verifier of two minds part: exact ties, samples so far from the
-origin that differences vanish beside them, points that move when coordinates are put on their ends.
+origin that differences vanish next to them, points that move when coordinates are put on their ends.
 """
 
 from __future__ import annotations

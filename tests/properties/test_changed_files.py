@@ -1,4 +1,4 @@
-"""Files changed at random, digests made anew: one line of a typed error, or the right result."""
+"""Files changed at random, digests made again: one line of a typed error, or the right result."""
 
 from __future__ import annotations
 

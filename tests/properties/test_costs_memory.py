@@ -138,7 +138,7 @@ def sparse_request(samples: int, s: int) -> RunRequest:
 def test_orders_in_s_and_m(exchange, ranks):
     """Mixed second differences of what is held, in s and m, are the factor of s b m; third ones in s are 0.
 
-    The factor is the paper's 1 with allreduce; reduce-scatter has what it receives and a tile beside; gram 0.
+    The factor is the paper's 1 with allreduce; reduce-scatter has what it receives and a tile as well; gram 0.
     """
     factor = {
         "allreduce": 1.0,

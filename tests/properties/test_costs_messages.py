@@ -126,7 +126,7 @@ def test_shapes_that_do_not_go_together_are_refused():
 
 
 def one_more_reduction(window):
-    """A window with a reduction of one word beside its own."""
+    """A window with a reduction of one word next to its own."""
 
     def longer(self, *arguments):
         self._communicator.allreduce(np.zeros(1))

@@ -1,4 +1,4 @@
-"""A launcher that starts no program is told by what it says first, and is no FAIL of the solver.
+"""A launcher that starts no program is named by what it says first, and is no FAIL of the solver.
 
 The messages are those of Open MPI 4 and 5, MPICH 5 and SLURM. What stands above them, where they break
 their lines, which of their rules is lost, and the exit code are drawn.

@@ -53,7 +53,7 @@ class Pair(NamedTuple):
 
 
 def made(text, **names):
-    """A function of text: with no source file it is compiled anew, where the cache knows one by its file."""
+    """A function of text: with no source file it is compiled again, where the cache knows one by its file."""
     exec(text, names)
     return names["made"]
 
@@ -130,7 +130,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class Files:
-    """Three files in a folder, each of which calls functions of the one before, and a cache beside them."""
+    """Three files in a folder, each of which calls functions of the one before, and a cache next to them."""
 
     def __init__(self, folder):
         self.folder = folder

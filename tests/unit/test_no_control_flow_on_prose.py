@@ -20,10 +20,10 @@ METHODS = {
 TEXT = re.compile(r"(?<![\w.])(?:reason|note)(?!\w)|\.(?:reason|notes)(?!\w)|\['(?:reason|notes)'\]")
 
 DECIDING = {"startswith", "endswith", "search", "match", "fullmatch", "findall", "finditer"}
-"""Methods that are looked at wherever something is told; the others also cut lines for the screen."""
+"""Methods that are looked at wherever something is stated; the others also cut lines for the screen."""
 
 NAMES = "causes|errors?|faults|message|notes|reasons|said|sentences?|stopped|told|words"
-"""Variables and fields that hold what is told."""
+"""Variables and fields that hold what is stated."""
 
 TOLD = re.compile(rf"(?<![\w.'])(?:{NAMES})(?![\w'])|\.(?:{NAMES})(?![\w(])|\['(?:{NAMES})'\]")
 
@@ -48,7 +48,7 @@ LEFT = {
 
 
 def _decisions(tree: ast.AST) -> list[int]:
-    """Lines on which the words of a reason, a note or whatever is told are taken apart."""
+    """Lines on which the words of a reason, a note or whatever is stated are taken apart."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

@@ -23,7 +23,7 @@ EXTRA_BITS = 64
 LEAST_BITS, MOST_BITS = 192, 8192
 
 SMALLEST = -30_000
-"""Power of two, about 10**-9031: smaller numbers count as 0 where rationals are made of balls."""
+"""Power of two, about 10**-9031: of a smaller number rationals that are made of balls keep no more."""
 
 ROWS_AT_ONCE = 256
 """Rows of the kernel that are made from one table of samples."""

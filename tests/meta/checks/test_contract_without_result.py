@@ -1,4 +1,4 @@
-"""Check contract: what a run that gave no result breaks, and that no cause is told where none is known."""
+"""Check contract: what a run that gave no result breaks, and that no cause is named where none is known."""
 
 from __future__ import annotations
 

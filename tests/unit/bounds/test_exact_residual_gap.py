@@ -114,7 +114,7 @@ def test_weights_that_are_formed_from_a_or_formed_again():
     bound = DriftBound(problem_of(Hinge(2.0**-20)), declared(weights=1))
     begin = [Fraction(1, 2**21), Fraction(0), Fraction(0)]
     is_bound(bound.initial(np.array(begin, dtype=float)), [gamma(5, U) * x for x in over_samples(begin)])
-    # Formed anew from a larger a, they drift by more than what this segment begins with; w is off by twice.
+    # Formed again from a larger a, they drift by more than what this segment begins with; w is off by twice.
     large = Segment(np.full(3, 2.0**40), np.zeros(2), np.zeros(2), np.array(DRAWS)[:, None])
     formed = [gamma(5, U) * x for x in over_samples([2**40 + c / Fraction(2**20) for c in COUNTS])]
     spread = over_samples([c / Fraction(2**20) for c in COUNTS])

@@ -174,7 +174,7 @@ def test_an_undecided_clip_is_off_by_the_radius_and_by_the_end(new, off):
 
 @pytest.mark.parametrize("judge", [Fraction(0), Fraction(1, 2**49)])
 def test_a_screen_allows_the_sum_of_both_errors(judge):
-    """One step from a: the judge's own error in float64, and the solver's beside it."""
+    """One step from a: the judge's own error in float64, and the solver's next to it."""
     problem = Problem("screened", np.eye(3), np.ones(3), LinearKernel(), Hinge(8.0))
     start, i = [Fraction(1), Fraction(0), Fraction(2)], 1
     ends = floats([start, [1, 0.5, 2]])

@@ -21,7 +21,7 @@ LEFT_OUT = {
     "test",
     "predictions",
 }
-"""Options that decide no number of a result, and those that are given beside these words."""
+"""Options that decide no number of a result, and those that are given next to these words."""
 
 
 def words_given():

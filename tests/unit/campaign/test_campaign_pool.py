@@ -136,7 +136,7 @@ def test_a_process_that_dies_with_nothing_to_do_loses_nothing_and_is_told():
     (note,) = [message for message in found if message.error]
     assert note.kind == NOTED
     assert "exit code 3" in note.error
-    # One that another lost process leaves work for is begun anew before it gets it.
+    # One that another lost process leaves work for is begun again before it gets it.
     units = [Unit(("dies later",), None), Unit(("slow leaves", "last"), None)]
     found = list(spread(KIND, units, plan(2)))
     assert {message.outcome for message in found if message.outcome} == {"dies later", "last"}

@@ -1,4 +1,4 @@
-"""The measured power is told of a shipped campaign with all its problems, and of no part of it."""
+"""The measured power is stated of a shipped campaign with all its problems, and of no part of it."""
 
 from __future__ import annotations
 

@@ -340,7 +340,7 @@ def test_a_verdict_of_another_check_makes_no_s_right():
 def test_the_worst_detection_limit_stands_beside_the_median_and_the_best_does_not():
     verdicts = [_verdict(Status.PASS, 2**k, "a", 1.23 * 10.0 ** (k - 13)) for k in range(5)]
     sentence = _summed([_case(Status.PASS)], verdicts).sentence
-    # Rounded up: what is told would have been seen.
+    # Rounded up: what is stated would have been seen.
     assert "1.3e-11 (median over the runs), 1.3e-09 (worst)" in sentence
     assert "e-13" not in sentence
     # A run that passed and would have seen no error of any size says so.

@@ -58,7 +58,7 @@ def verdicts(task, name, factor):
 
 
 def interpreted(monkeypatch) -> int:
-    """Put the source in the place of every compiled function of the judge; how many there are."""
+    """Put the source instead of every compiled function of the judge; how many there are."""
     count = 0
     for module in [one for name, one in sys.modules.items() if name.startswith(PARTS)]:
         for name, value in list(vars(module).items()):

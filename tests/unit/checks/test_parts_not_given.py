@@ -1,4 +1,4 @@
-"""Checks on what is told of windows, panels, biases and coordinates: each decision on a small example."""
+"""Checks on what is stated of windows, panels, biases and coordinates: each decision on a small example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step makes of the vectors over features, beside the same sums in rationals."""
+"""What a step makes of the vectors over features, next to the same sums in rationals."""
 
 from __future__ import annotations
 

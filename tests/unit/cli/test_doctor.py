@@ -33,7 +33,7 @@ wait
 
 @pytest.fixture
 def scripts(tmp_path, monkeypatch):
-    """An empty folder in the place of the one beside this Python, outside any job, without started ranks."""
+    """An empty folder instead of the one next to this Python, outside any job, without started ranks."""
     for name in chain.from_iterable(environment.PLACES):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "scripts"
@@ -72,7 +72,7 @@ def mpi_at_hand():
 
 @pytest.fixture
 def sound(monkeypatch):
-    """A launcher beside this Python that a shell finds first, and no data folder."""
+    """A launcher next to this Python that a shell finds first, and no data folder."""
     beside = mpi_at_hand()
     monkeypatch.setenv("PATH", os.path.dirname(beside) + os.pathsep + os.environ["PATH"])
     monkeypatch.delenv("SSTEP_VERIFY_DATA", raising=False)

@@ -1,4 +1,4 @@
-"""What a campaign showed, as it is told at its end."""
+"""What a campaign showed, as it is stated at its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``sstep-verify report``: page, figures and tables anew from a results.json, and nothing lost."""
+"""``sstep-verify report``: page, figures and tables again from a results.json, and nothing lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run puts nothing less in the place of a whole report."""
+"""A run puts nothing less instead of a whole report."""
 
 from __future__ import annotations
 

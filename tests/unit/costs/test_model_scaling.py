@@ -1,4 +1,4 @@
-"""Predicted scaling, and the paper's claims beside it."""
+"""Predicted scaling, and the paper's claims next to it."""
 
 import os
 from collections import Counter

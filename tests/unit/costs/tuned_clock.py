@@ -1,4 +1,4 @@
-"""A machine on paper: what windows would take, and a tuner that is told."""
+"""A machine on paper: what windows would take, and a tuner that hears of it."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def test_every_phase_of_an_exchange_is_timed():
 
 
 class _BrokenSums:
-    """In the place of a rank's panel product, local product or kernel function."""
+    """Instead of a rank's panel product, local product or kernel function."""
 
     def __init__(self, inner, method: str):
         self._inner, self._method = inner, method
@@ -231,7 +231,7 @@ def failing(communicator, kind: str, guilty: int):
 
 
 def failing_over_the_support(data, packet, kind, broken):
-    """What fails after a reduction is told by the next, which is as long as on the other ranks."""
+    """What fails after a reduction travels with the next, which is as long as on the other ranks."""
     made = SupportPanel(data, KERNELS["polynomial"], "norm-expansion", ROWS, packet)
     late = kind == "support, function"
     made = _BrokenSums(made, "finish" if late else "partial") if broken else made

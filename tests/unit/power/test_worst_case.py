@@ -38,9 +38,9 @@ from studies.worst_case.search import (
 )
 
 ALIKE = 2.0
-"""An exp of another make rounds otherwise: a ratio is told up to this factor elsewhere.
+"""An exp of another make rounds otherwise: a ratio is stated up to this factor elsewhere.
 
-Of the production solver it is told on the machine that found it only: its products are those of a BLAS. So
+Of the production solver it is stated on the machine that found it only: its products are those of a BLAS. So
 is every loss: it compares the roundings of two runs, and data are made by a LAPACK.
 """
 

@@ -1,4 +1,4 @@
-"""A constant feature in the place of a bias: what it does to kernels, files, ids, and to accuracy."""
+"""A constant feature instead of a bias: what it does to kernels, files, ids, and to accuracy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads numbers back from a figure: where points are drawn, by the labels of the axes beside them."""
+"""Reads numbers back from a figure: where points are drawn, by the labels of the axes next to them."""
 
 from __future__ import annotations
 

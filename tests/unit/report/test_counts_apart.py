@@ -227,7 +227,7 @@ def test_a_row_counts_the_verdicts_of_its_check_on_its_problem(made):
     of_wrong = next(row for row in rows.split("<tr")[1:] if "#case-wrong0" in row and f">{STEPS}<" in row)
     assert "1 PASS, 2 FAIL" in _text(of_wrong)
     assert f"{3 * EXECUTED} / {3 * PLANNED}" in _text(of_wrong)
-    # Beside two verdicts of step-replay and one of box there is one that passed.
+    # Besides two verdicts of step-replay and one of box there is one that passed.
     case = made.page.partition('<details id="case-wrong0"')[2].partition('<details id="case-')[0]
     assert "1 other verdict on this problem" in _text(case)
 

@@ -1,4 +1,4 @@
-"""The words of a verdict: one of each kind, as the golden file beside this test has them.
+"""The words of a verdict: one of each kind, as the golden file next to this test has them.
 
 A change of words is seen here and nowhere else: ``python tests/unit/report/test_words.py`` writes the file.
 """

@@ -1,4 +1,4 @@
-"""A sum of products that is kept in two numbers, beside the same sum in rationals."""
+"""A sum of products that is kept in two numbers, next to the same sum in rationals."""
 
 from __future__ import annotations
 

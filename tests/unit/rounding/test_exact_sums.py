@@ -49,7 +49,7 @@ def test_a_sum_rounds_once_for_each_other_term():
 
 
 def test_sorted_sizes_count_with_their_depths():
-    # Ten additions beside eight other roundings: the two largest terms go through all, the next through one less.
+    # Ten additions next to eight other roundings: the two largest terms go through all, the next through one less.
     found = sorted_sum_error(sums(), 4, 5, np.array([0.0, 3.0, 1.0, 0.5]))
     is_bound(found, U32 / (1 - 18 * U32) * (18 * 3 + 18 * 1 + 17 * Fraction(1, 2)))
 

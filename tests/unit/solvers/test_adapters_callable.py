@@ -174,7 +174,7 @@ class Unconvertible:
     )
 )
 def test_what_makes_no_vector_is_an_error_of_the_function(returned):
-    """Such as alpha with a history beside it, or an array of a library that numpy may not read."""
+    """Such as alpha with a history next to it, or an array of a library that numpy may not read."""
     for log in (True, False):
         solver = CallableSolver(lambda *_: returned, replace(DECLARATION, log=log))
         with pytest.raises(

@@ -19,7 +19,7 @@ REQUEST = RunRequest(PROBLEM, IndexStream("uniform", 6, 1, 20, seed=4), 4, 20)
 
 @pytest.fixture
 def failing(monkeypatch):
-    """A solver whose ranks raise what is told of them."""
+    """A solver whose ranks raise what is asked of them."""
 
     def made(failures) -> tuple[ours.DistributedSolver, RankError]:
         raised = RankError("rank.run_on_rank", failures)

@@ -37,7 +37,7 @@ COMMAND = [sys.executable, "-S", PROGRAM, "{task}", "{data}", "{m}", "{penalty}"
 
 
 def file(folder: Path, tables: str = "", writes: str = "final", **variables: str) -> str:
-    """A program file for the solver with some variables; `tables` are those beside [program]."""
+    """A program file for the solver with some variables; `tables` are those next to [program]."""
     variables |= {"FOLDER": "{dir}", "WRITES": writes}
     told = ", ".join(f'{name} = "{value}"' for name, value in variables.items())
     path = folder / "mine.toml"

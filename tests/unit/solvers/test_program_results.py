@@ -261,7 +261,7 @@ def test_a_coordinate_twice_in_a_block_is_another_thing_than_no_draws(tmp_path, 
 
 
 def test_of_what_is_recorded_beside_a_log_the_rounding_is_that_of_what_is_recorded(tmp_path):
-    """A scale of no power of two rounds each a; a log has another shape than the trace beside it."""
+    """A scale of no power of two rounds each a; a log has another shape than the trace next to it."""
     lines = "\n".join(
         f'open("{name}.txt", "w").write(" ".join(["0.5"] * {count}))'
         for name, count in (("log", 14), ("trace", 30))

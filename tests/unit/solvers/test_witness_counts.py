@@ -36,7 +36,7 @@ def test_words_are_stated_where_all_is_in_words(size, stated):
     assert counted_by(traffic) == {"collectives": 2 * len(COLLECTIVES)} | (
         {"words": words} if stated else {}
     )
-    # Five bytes of text beside them are no words, and none of a number.
+    # Five bytes of text next to them are no words, and none of a number.
     mixed = traffic | {OTHER: Traffic(1, 5, 5)}
     assert "words" not in counted_by(mixed)
 
@@ -56,7 +56,7 @@ def test_files_of_the_witness_that_are_not_whole_are_told_from_a_run_that_did_no
 
 
 def test_every_file_of_the_witness_is_known_as_its_own(tmp_path):
-    """A file that is not is told as one that the program left."""
+    """A file that is not counts as one that the program left."""
     header = Path(interposer.__file__).with_name("pmpi_witness.h").read_text("utf-8")
     written = set(re.findall(r'"([a-z]+-%d\.[a-z]+)"', header))
     assert len(written) == 4

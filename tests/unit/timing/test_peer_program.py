@@ -1,4 +1,4 @@
-"""What stands beside our whole process is the peer's alone."""
+"""What stands next to our whole process is the peer's alone."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Where the slow link between namespaces cannot be made, the reason is told and nothing fails."""
+"""Where the slow link between namespaces cannot be made, the reason is stated and nothing fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request is checked once, before anything is read: a limit is told with its reason."""
+"""A request is checked once, before anything is read: a limit is stated with its reason."""
 
 from __future__ import annotations
 

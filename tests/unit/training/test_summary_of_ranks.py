@@ -115,7 +115,7 @@ def test_what_is_stated_is_rounded_outward_and_the_same_in_line_and_file():
 )
 @pytest.mark.parametrize("stopped", BELOW_FLOAT64)
 def test_a_tolerance_that_float64_cannot_show_is_told_with_the_way_out(stopped, upper, limits):
-    """The only numbers are those of the enclosure: an estimate beside them may be above its own limit."""
+    """The only numbers are those of the enclosure: an estimate next to them may be above its own limit."""
     *_, last = summary([dict.fromkeys(PHASES, 0.0)], stopped, STATED._replace(relative=(0.0, upper)))
     assert last == (
         f"tolerance 1e-08 is below what float64 can show here: {limits}, after 64 iterations; scale the "

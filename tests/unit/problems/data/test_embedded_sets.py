@@ -1,4 +1,4 @@
-"""Embedded data sets: pinned values, scaling, and what is told where an extra is missing."""
+"""Embedded data sets: pinned values, scaling, and what is stated where an extra is missing."""
 
 import importlib.machinery
 import importlib.util

@@ -222,7 +222,7 @@ print(1024 * (kib("VmHWM") - before) / sum(part.nbytes for part in parts))
 
 
 def test_reading_takes_little_more_memory_than_what_is_read(tmp_path):
-    """Parts are appended in place: held beside their whole they would take 2.7 times its memory.
+    """Parts are appended in place: held next to their whole they would take 2.7 times its memory.
 
     The system counts: from NumPy 2.5 on, tracemalloc counts an array that grows in place twice.
     """
