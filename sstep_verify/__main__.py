@@ -34,8 +34,19 @@ def end_at_once(*_: object) -> NoReturn:
         os._exit(INTERRUPTED)
 
 
+def without_prompt() -> None:
+    """Begin again where a variable asks for a prompt after the program; -i on the command line stays.
+
+    Python then ends with the exit code of the prompt, and so do the processes that inherit the variable.
+    """
+    if sys.flags.inspect and os.environ.pop("PYTHONINSPECT", ""):
+        os.write(2, b"note: PYTHONINSPECT is set, but exit codes would be lost; it is left out\n")
+        os.execv(sys.executable, sys.orig_argv)
+
+
 def main() -> None:
     """Run the command line (`sstep_verify.cli.main`), which has its own end for an interrupt."""
+    without_prompt()
     # A shell lets a command in its background ignore interrupts: that stays.
     handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if handled:

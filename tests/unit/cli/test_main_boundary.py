@@ -239,3 +239,16 @@ def test_an_error_met_within_a_function_of_a_package_is_ours(kind):
     with pytest.raises(kind) as met:
         json.loads("[1]", parse_int=fails)
     assert boundary.told(met.value) == ("", 4)
+
+
+@pytest.mark.parametrize(("words", "code"), [(["explain", "box"], 0), (["explain", "no such check"], 2)])
+def test_a_prompt_asked_for_by_the_environment_changes_no_exit_code(words, code):
+    """Of Python itself with -i there is one, as asked."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "sstep_verify", *words], env=os.environ | {"PYTHONINSPECT": "1"},
+        input="print('at a prompt')\n", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == code
+    assert "at a prompt" not in ended.stdout
+    assert "Traceback" not in ended.stderr
+    assert ended.stderr.startswith("note: PYTHONINSPECT")
