@@ -10,6 +10,7 @@ import errno
 import importlib.util
 import math
 import os
+import re
 import resource
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
@@ -255,6 +256,14 @@ def storable(text: str) -> str:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     except UnicodeEncodeError:
         return text.encode("utf-8", "backslashreplace").decode()
+
+
+_IN_NO_DOCUMENT = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def writable(text: str) -> str:
+    """A text that a page, a table and XML can hold: control characters and lone surrogates are escaped."""
+    return _IN_NO_DOCUMENT.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def visible(text: str, kept: str = "") -> str:

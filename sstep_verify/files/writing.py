@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from sstep_verify.errors import unwritable
+from sstep_verify.errors import unwritable, writable
 from sstep_verify.files.paths import (
     hidden_path,
     is_hidden_path,
@@ -51,13 +51,14 @@ def write_text(path: str | Path, text: str) -> None:
 def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     r"""A table as CSV: a line of names, then a line for each row, each ended by ``\n``.
 
-    Numbers are written with all digits that tell them apart (``repr``); None is written as nothing.
+    Numbers are written with all digits that tell them apart (``repr``); None is written as nothing. Control
+    characters are escaped, since many programs read no table with a NUL.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)
-    return text.getvalue()
+    return writable(text.getvalue())
 
 
 def write_table(path: Path, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Path:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from sstep_verify.report.plain import xml_text
+from sstep_verify.errors import writable
 
 RULE = "var(--rule,#d1d2d3)"
 FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
@@ -57,7 +57,7 @@ def page_colour(place: int) -> str:
 def text(x: float, y: float, words: str, **attributes: str) -> str:
     """One line of text at its baseline; y = 0 is left out, as SVG allows."""
     height = f' y="{number(y)}"' if y else ""
-    return f'<text x="{number(x)}"{height}{_written(attributes)}>{escape(xml_text(words))}</text>'
+    return f'<text x="{number(x)}"{height}{_written(attributes)}>{escape(writable(words))}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, **attributes: str) -> str:

@@ -21,8 +21,6 @@ Item = TypeVar("Item")
 DIGITS = 3
 """Significant digits of measured errors and of their factors: more would say nothing."""
 
-_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
 
 def plain(value, where: str = "value"):
     """Turn a value into None, bool, int, float, str, list and dict.
@@ -104,11 +102,6 @@ def _rule(hint: Any, digits: int | None) -> Rule | None:
     if float in parts:
         return partial(finite, digits=digits if len(parts) > 1 else None)
     return plain if hint is dict or get_origin(hint) is dict or {int, bool} & {*parts} else None
-
-
-def xml_text(text: str) -> str:
-    """Replace characters that XML cannot hold (control characters, lone surrogates)."""
-    return _NOT_XML.sub("\ufffd", text)
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

@@ -12,10 +12,10 @@ from typing import Any
 
 import junitparser
 
-from sstep_verify.errors import counted
+from sstep_verify.errors import counted, writable
 from sstep_verify.report.case import Case
 from sstep_verify.report.expected import EXPECTED, Expected
-from sstep_verify.report.plain import count, grouped, xml_text
+from sstep_verify.report.plain import count, grouped
 from sstep_verify.report.results import Results, tally
 from sstep_verify.report.tables import Column, Table, chip, words
 from sstep_verify.report.words import defect_in_words, reading
@@ -279,10 +279,10 @@ def write_junit(results: Results, path: Path) -> Path:
     }
     expected = Expected.of(results)
     times = _times(results)
-    document = junitparser.JUnitXml(xml_text(f"sstep-verify {results.campaign.name}"))
+    document = junitparser.JUnitXml(writable(f"sstep-verify {results.campaign.name}"))
     document.add_testsuite(_campaign(results))
     for check, own in grouped(results.verdicts, lambda verdict: verdict["check"]).items():
-        suite = junitparser.TestSuite(xml_text(check))
+        suite = junitparser.TestSuite(writable(check))
         for name in ("steps_judged", "steps"):
             suite.add_property(name, str(getattr(results.summary, name)))
         suite.add_testcases(  # One by one, the statistics would be counted again each time.
@@ -303,15 +303,15 @@ def _campaign(results: Results):
     """
     summary = results.summary
     suite = junitparser.TestSuite("campaign")
-    test = junitparser.TestCase(xml_text(results.campaign.name), "campaign", summary.seconds or 0.0)
+    test = junitparser.TestCase(writable(results.campaign.name), "campaign", summary.seconds or 0.0)
     cases = results.cases
     nothing = results.is_empty or (cases and all(case.status == Status.VACUOUS for case in cases))
     skipped = nothing or Expected.of(results).reasons
     kind = {0: junitparser.Skipped if skipped else None, 1: junitparser.Failure}
     if (outcome := kind.get(summary.exit_code, junitparser.Error)) is not None:
-        test.result = [outcome(xml_text(summary.sentence), f"exit code {summary.exit_code}")]
+        test.result = [outcome(writable(summary.sentence), f"exit code {summary.exit_code}")]
     suite.add_testcase(test)
-    suite.add_property("summary", xml_text(summary.sentence))
+    suite.add_property("summary", writable(summary.sentence))
     return suite
 
 
@@ -324,15 +324,15 @@ def _times(results: Results) -> dict[tuple[str, str], float]:
 
 def _test_case(outcomes, verdict: dict, expected: Expected, seconds: float):
     name = f"{verdict['problem']} / b={verdict['block']} / s={verdict['s']}"
-    test = junitparser.TestCase(xml_text(name), xml_text(f"{verdict['check']}.{verdict['case']}"), seconds)
+    test = junitparser.TestCase(writable(name), writable(f"{verdict['check']}.{verdict['case']}"), seconds)
     known = expected.reason(verdict)
     if known is not None:
-        test.result = [junitparser.Skipped(xml_text(f"expected failure: {known}"), verdict["status"])]
+        test.result = [junitparser.Skipped(writable(f"expected failure: {known}"), verdict["status"])]
     elif (kind := outcomes.get(Status(verdict["status"]))) is not None:
         # An attribute keeps the ends of lines only as Python 3.13 writes it; the text below always does.
         message = (verdict["reason"] or verdict["status"]).replace("\n", " ")
-        outcome = kind(xml_text(message), verdict["status"])
-        outcome.text = xml_text("\n".join(filter(None, (verdict["reason"], verdict["replay"]))))
+        outcome = kind(writable(message), verdict["status"])
+        outcome.text = writable("\n".join(filter(None, (verdict["reason"], verdict["replay"]))))
         test.result = [outcome]
     values = {name: verdict[name] for name in _PROPERTIES}
     values["requirement"] = verdict.get("requirement") or None
@@ -344,6 +344,6 @@ def _test_case(outcomes, verdict: dict, expected: Expected, seconds: float):
     properties = junitparser.Properties()
     for key, value in values.items():
         if value is not None:
-            properties.add_property(junitparser.Property(xml_text(key), xml_text(str(value))))
+            properties.add_property(junitparser.Property(writable(key), writable(str(value))))
     test.append(properties)
     return test

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from sstep_verify.errors import InputError, counted
+from sstep_verify.errors import InputError, counted, writable
 from sstep_verify.files import Output, check, open_regular, whole_folder
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.report.answer import INTERRUPTED, answer_of, planned
@@ -174,7 +174,8 @@ def _write_all(results: Results, folder: Path) -> None:
     if first is not None:
         write_files([first.figure], folder / "figures")
         first.table.write(folder / "tables" / f"{first.data}.csv")
-    (folder / "index.html").write_text(_page(results, panels, figures, parts, first), encoding="utf-8")
+    page = writable(_page(results, panels, figures, parts, first))
+    (folder / "index.html").write_text(page, encoding="utf-8")
 
 
 class First(NamedTuple):

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import junitparser
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_reporting_documents import case, document, every_status, verdict
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, writable
 from sstep_verify.report import write
 from sstep_verify.report.results import load
 from sstep_verify.report.write import check_destination, write_report
@@ -149,3 +151,24 @@ def test_junit_is_green_only_where_the_campaign_is_and_something_was_judged(
     campaign = next(iter(junitparser.JUnitXml.fromfile(str(written / "junit.xml"))))
     assert (campaign.name, campaign.tests) == ("campaign", 1)
     assert (campaign.failures, campaign.errors, campaign.skipped) == counts
+
+
+@given(st.text(st.characters(codec=None)))
+def test_a_text_for_files_holds_no_control_character_and_keeps_all_others(text):
+    made = writable(text)
+    assert not [sign for sign in made if sign < " " and sign not in "\t\n\r"]
+    assert writable(made) == made == made.encode().decode()
+    if text.isprintable():
+        assert made == text
+
+
+def test_whatever_a_solver_says_every_file_of_a_report_is_a_text(tmp_path):
+    """A page, a table and XML hold no control character: a NUL ends them for many readers."""
+    said = "begin \0\x1b[31m end"
+    told = replace(verdict("one", Status.FAIL), replay=said)
+    made = document([case("one", Status.FAIL, reason=said)], [told], exit_code=1)
+    folder = write_report(made, tmp_path / "report")
+    for path in (one for one in folder.rglob("*") if one.is_file()):
+        text = path.read_bytes().decode()
+        assert not [sign for sign in text if sign < " " and sign not in "\t\n\r"], path
+    assert "\\x00\\x1b[31m end" in (folder / "index.html").read_text(encoding="utf-8")
