@@ -76,7 +76,8 @@ def open_regular(path: str | Path, what: str, follow: bool = True) -> BufferedRe
     if not stat.S_ISREG(mode):
         os.close(descriptor)
         way = "name a file in it" if stat.S_ISDIR(mode) else "write what it gives into a file and name that"
-        raise InputError(f"{where}: it is not a regular file but {kind_of(mode)}; {way}")
+        named = f"; {way}" if follow else ""  # Nobody names the members of a folder of ours.
+        raise InputError(f"{where}: it is not a regular file but {kind_of(mode)}{named}")
     return open(descriptor, "rb")
 
 

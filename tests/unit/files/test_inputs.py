@@ -29,6 +29,16 @@ def test_a_link_is_followed_where_the_user_named_it_and_refused_in_a_folder_of_o
         read_whole(tmp_path / "link", 1, "a thing", follow=False)
 
 
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_the_user_did_not_name_gets_no_advice_to_name_another(tmp_path, make):
+    make(tmp_path / "log.bin")
+    with pytest.raises(InputError, match="; "):
+        read_whole(tmp_path / "log.bin", 1, "numbers")
+    with pytest.raises(InputError) as caught:
+        read_whole(tmp_path / "log.bin", 1, "numbers", follow=False)
+    assert ";" not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["fifo", "", "absent", "\0", "x" * 5_000, "/dev/null"])
 def test_what_is_no_regular_file_is_refused_at_once(tmp_path, name):
     os.mkfifo(tmp_path / "fifo")
