@@ -14,10 +14,9 @@ from types import MappingProxyType
 from typing import Any
 
 from sstep_verify.checks.contract import ID as CONTRACT
-from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
 from sstep_verify.checks.optimum import ID as ANSWER
 from sstep_verify.checks.registry import CHECKS, PRIMARY, gates_of, judges_a_vector
-from sstep_verify.checks.shared.final_vector import ALONE, MEASURED, OVER
+from sstep_verify.checks.shared.final_vector import MEASURED, OVER
 from sstep_verify.checks.step_replay import ID as STEPS
 from sstep_verify.checks.trajectory import ID as ENDS
 from sstep_verify.errors import counted
@@ -25,10 +24,9 @@ from sstep_verify.problems.losses import TASKS
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.plain import enclosed, grouped, promised
+from sstep_verify.report.telling import gave_up, telling
 from sstep_verify.report.words import UNOBSERVED, brief_of, s_in_words, s_on
-from sstep_verify.specification import names_a_part
-from sstep_verify.trajectory import RAISED
-from sstep_verify.verdict import UNSETTLED, HintKind, NoteKind, Status, Verdict, worst
+from sstep_verify.verdict import UNSETTLED, NoteKind, Status, Verdict, worst
 
 RANKS = re.compile(r"(?<![^/-])P=(\d+)-?")
 """The number of ranks in the id of a case."""
@@ -88,7 +86,7 @@ def gave_up_on(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
     return {
         name: own[0]
         for name, own in by_case.items()
-        if all(one.status is Status.FAIL and _gave_up(one) for one in own)
+        if all(one.status is Status.FAIL and gave_up(one) for one in own)
     }
 
 
@@ -287,36 +285,6 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     words = _unobserved_in_words(unseen, primary, lambda found: ", ".join(map(s_in_words, found.values())))
     reason = "; ".join(filter(None, (reason, *words)))
     return Status.PASS if any(passes(verdict) for verdict in stepped) else Status.VACUOUS, reason
-
-
-def telling(verdicts: Sequence[Verdict]) -> Verdict:
-    """One that is right by another convention, or explains the answer; one on one part; else the first.
-
-    What relates two runs tells less than what a run itself breaks, and so does an error that the solver
-    raised in some run: it is what the solver says, where another verdict says what is wrong.
-    """
-    right = next((one for one in verdicts if _hinted(one, HintKind.CONVENTION)), None)
-    if right is not None:
-        return right
-    answers = (one for one in verdicts if one.check == ANSWER)
-    named = (one for one in answers if one.hints or one.evidence.get(ALONE))
-    telling = (one for one in verdicts if one.check != SAME_BITS and on_one_part(one))
-    return next(named, next(telling, verdicts[0]))
-
-
-def on_one_part(verdict: Verdict) -> bool:
-    """Whether a verdict says which part of a solver is wrong, not only that the solver gave up."""
-    only = _gave_up(verdict) and all(one.detail == RAISED for one in verdict.violations)
-    return names_a_part(verdict.requirements) and not only
-
-
-def _gave_up(verdict: Verdict) -> bool:
-    """Whether errors were raised in runs, all by the solver itself."""
-    return bool(verdict.raised) and not any(one.quoted for one in verdict.raised)
-
-
-def _hinted(verdict: Verdict, kind: HintKind) -> bool:
-    return any(hint.kind == kind for hint in verdict.hints)
 
 
 def right_at(case: Case, verdicts: Sequence[Verdict]) -> tuple[int, ...]:

@@ -11,8 +11,6 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import click
 
@@ -239,7 +237,8 @@ def finish(
             status = expected.status_of_case(case, results.verdicts_of(case.id))
             vacuous = vacuous or case.status == "VACUOUS"
             reason, *more = _reason(results, case).split("\n", 1)
-            same = ", ".join(_telling(results, case)[1])
+            stands = _standing(results, case)
+            same = ", ".join(stands.others) if stands else ""
             click.echo(f"  {status} {case.id}: {reason}{f' (also: {same})' * bool(same)}")
             for cause in more:  # What is said of an earlier problem is said once.
                 first = causes.setdefault(cause, case.id)
@@ -303,17 +302,16 @@ def _tell_errors(results) -> None:
 
 def _reason(results, case) -> str:
     """Why a case has its status: by a failure that was not expected, where there are both."""
-    from sstep_verify.report.cards import record_of
     from sstep_verify.report.expected import Expected
+    from sstep_verify.report.telling import record_of
     from sstep_verify.report.words import brief_of
 
     own = results.verdicts_of(case.id)
-    told = _telling(results, case)[0] if Expected.of(results).unforeseen(own) else None
-    if told is None:
+    stands = _standing(results, case) if Expected.of(results).unforeseen(own) else None
+    if stands is None:
         return case.reason
-    key = told.check, told.s, told.status
-    plain = next(one for one in own if (one["check"], one["s"], one["status"]) == key)
-    return f"{told.check}, s = {told.s}: {brief_of(record_of(plain))}"
+    told = record_of(stands.verdict)
+    return f"{told.check}, s = {told.s}: {brief_of(told)}"
 
 
 def _further(results, case, folder: Path | None) -> str:
@@ -321,40 +319,23 @@ def _further(results, case, folder: Path | None) -> str:
 
     Artefacts lie in the `folder`; None if they are kept nowhere. Empty of a case that is VACUOUS.
     """
-    verdict, _ = _telling(results, case)
-    if verdict is None or not verdict.replay:
+    stands = _standing(results, case)
+    if stands is None or not stands.verdict["replay"]:
         return ""
-    program, *words, last = shlex.split(verdict.replay)
+    verdict = stands.verdict
+    program, *words, last = shlex.split(verdict["replay"])
     if words != ["explain", "--again"]:
-        return f"run {case.id} again: {verdict.replay}"
+        return f"run {case.id} again: {verdict['replay']}"
     if folder is None:
-        return f"run {case.id} again: {verdict.evidence.get('run_again', 'no command was kept')}"
+        return f"run {case.id} again: {verdict['evidence'].get('run_again', 'no command was kept')}"
     return f"more: {shlex.join([program, 'explain', str(folder / last)])}"
 
 
-def _telling(results, case) -> tuple[Any, list[str]]:
-    """The verdict that stands for a case, None where it is VACUOUS; the other checks that end so at its s.
-
-    One that was expected to fail is taken where there is no other.
-    """
-    from sstep_verify.campaign.headline import telling
+def _standing(results, case):
+    """What stands for a case, as on the page; None where it is VACUOUS."""
     from sstep_verify.report.expected import Expected
+    from sstep_verify.report.telling import standing
 
-    expected = Expected.of(results)
-    own = [one for one in results.verdicts_of(case.id) if one["status"] == case.status != "VACUOUS"]
-    own = [one for one in own if expected.reason(one) is None] or own
-    records = ("hints", "raised", "violations", "defects")
-    found: Any = [
-        SimpleNamespace(
-            **one | {name: [SimpleNamespace(**part) for part in one.get(name, ())] for name in records}
-        )
-        for one in own
-    ]
-    for one in found:
-        several = (number for defect in one.defects for number in defect.requirements)
-        one.requirements = (one.requirement,) if one.requirement else tuple(several)
-    if not found:
-        return None, []
-    verdict = telling(found)
-    others = dict.fromkeys(one.check for one in found if one.s == verdict.s and one.check != verdict.check)
-    return verdict, [*others]
+    if case.status == "VACUOUS":
+        return None
+    return standing(results.verdicts_of(case.id), case.status, Expected.of(results))

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import msgspec
-
 from sstep_verify.meanings import number_of
 from sstep_verify.report.plain import short
+from sstep_verify.report.telling import record_of
 from sstep_verify.report.verdicts import Failure
 from sstep_verify.report.words import BESIDE, RESIDUAL, brief_hints, first_line, place
 from sstep_verify.specification import text_of
@@ -42,14 +41,6 @@ def lines(failure: Failure) -> list[Line]:
     """The lines of the card of some failures, those of the first case."""
     verdict = record_of(failure.verdict)
     return [*_place(verdict, failure), *_size(verdict), *_cause(failure), *_hints(verdict)]
-
-
-def record_of(values: dict[str, Any]) -> Verdict:
-    """A verdict of plain values, without its terms, as the record; missing numbers are infinite."""
-    known = {
-        name: math.inf if values[name] is None else values[name] for name in ("measured", "bound", "ratio")
-    }
-    return msgspec.convert({**values, **known, "terms": ()}, Verdict)
 
 
 def _place(verdict: Verdict, failure: Failure) -> Iterator[Line]:
@@ -103,8 +94,8 @@ def _cause(failure: Failure) -> Iterator[Line]:
     if number := failure.requirement:
         name = "May violate" if failure.possible else "Violates"
         yield Line(name, f"{number}: {text_of(number)}")
-    if failure.first:
-        yield Line("Also", f"{failure.first['check']}: {first_line(record_of(failure.first))}")
+    if said := [f"{one['check']}: {first_line(record_of(one))}" for one in failure.before]:
+        yield Line("Also", " ".join(said))
     if failure.others:
         yield Line("Fail too", ", ".join(failure.others))
     if failure.known:

@@ -18,6 +18,7 @@ from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.plain import count, grouped
 from sstep_verify.report.results import Results, tally
 from sstep_verify.report.tables import Column, Table, chip, words
+from sstep_verify.report.telling import Standing, standing
 from sstep_verify.report.words import defect_in_words, reading
 from sstep_verify.verdict import SEVERITY, UNSETTLED, Defect, HintKind, Status
 
@@ -45,17 +46,16 @@ ORDER = (*UNSETTLED, EXPECTED, *SEVERITY[2:])
 
 @dataclass(frozen=True)
 class Failure:
-    """Cases that fail in the same way: at the first faulty s, by the check that names the causes, or else
-    by the first.
+    """Cases that fail in the same way, by the verdict that stands for each, as on the terminal.
 
+    That verdict is of a check at an s, and `first_s` is the first faulty s, which may be smaller.
     The causes are known defects that reproduce it, with how many wrong steps where that is not all. The
-    requirement is that of the verdict that names them, else of the first. The readings are of a final
-    vector. The requirement is `possible` where a reading or another defect may explain the failure as well.
+    requirement is that of the verdict. The readings are of a final vector. The requirement is `possible`
+    where a reading or another defect may explain the failure as well.
     The `label` says what the causes are. Other checks fail too, and `tried` says whether known defects were
     compared with what failed; `expected`, whether every verdict that failed was expected to. Where some
-    were not, the failure is of these, and `known` are the checks whose failures were expected. The
-    `verdict` is that of the first case that names the causes, and `first` the one of its first check where
-    that is another.
+    were not, the failure is of these, and `known` are the checks whose failures were expected. `stands`
+    are the verdicts that stand for the cases, with what else was found at their s, in the same order.
     """
 
     check: str
@@ -65,60 +65,68 @@ class Failure:
     requirement: str
     possible: bool
     label: str
+    first_s: int
     cases: list[Case] = field(default_factory=list)
     others: dict[str, None] = field(default_factory=dict)
     tried: bool = False
     expected: bool = False
     known: dict[str, None] = field(default_factory=dict)
-    verdict: dict[str, Any] = field(default_factory=dict)
-    first: dict[str, Any] = field(default_factory=dict)
+    stands: list[Standing] = field(default_factory=list)
 
     @property
     def of_runs(self) -> bool:
         """Whether anything was run; a vector that was handed over has no s."""
         return any(case.of_runs for case in self.cases)
 
+    @property
+    def verdict(self) -> dict[str, Any]:
+        """The verdict that stands for the first case."""
+        return self.stands[0].verdict
 
-_Alike = tuple[str, int, tuple[str, ...], tuple[str, ...], str, bool, str, bool]
-"""Check, s, causes, readings, requirement, whether that is a possibility only, what causes are called, and
-whether it was expected."""
+    @property
+    def before(self) -> list[dict[str, Any]]:
+        """The failures of the first case at that s, of checks that come before the one that stands."""
+        here = self.stands[0].here
+        return here[: next(place for place, one in enumerate(here) if one is self.verdict)]
+
+
+_Alike = tuple[str, int, tuple[str, ...], tuple[str, ...], str, bool, str, int, bool]
+"""Check, s, causes, readings, requirement, whether that is a possibility only, what causes are called, the
+first faulty s, and whether it was expected."""
 
 
 def failures(results: Results) -> list[Failure]:
-    """The first failure of each case, alike ones together: unexpected ones first, then by s."""
+    """The failure that stands for each case, alike ones together: unexpected ones first, then by s."""
     known = Expected.of(results)
-    alike: dict[_Alike, list[tuple[Case, list[dict]]]] = {}
-    telling: dict[_Alike, tuple[dict[str, Any], dict[str, Any]]] = {}
+    alike: dict[_Alike, list[tuple[Case, Standing]]] = {}
     foreseen: dict[str, list[str]] = {}
-    failed = (verdict for verdict in results.verdicts if verdict["status"] == Status.FAIL)
-    by_case = grouped(failed, lambda verdict: verdict["case"])
+    by_case = grouped(results.verdicts, lambda verdict: verdict["case"])
     for case in results.cases:
-        every = by_case.get(case.id, [])
-        wrong = [one for one in every if known.reason(one) is None] or every
-        if wrong:
-            foreseen[case.id] = [one["check"] for one in every if one not in wrong]
-            s = min(verdict["s"] for verdict in wrong)
-            here = [verdict for verdict in wrong if verdict["s"] == s]
-            named = next((one for one in here if causes_of(one) or readings_of(one)), here[0])
-            expected = known.together(wrong) == EXPECTED
-            told = causes_of(named), readings_of(named), named.get("requirement", ""), _possible(named)
-            label = _label(named)
-            key = named["check"], s, *told, label, expected
-            alike.setdefault(key, []).append((case, wrong))
-            telling.setdefault(key, (named, {} if named is here[0] else here[0]))
+        own = by_case.get(case.id, [])
+        stands = standing(own, Status.FAIL, known)
+        if stands is not None:
+            told, wrong = stands.verdict, stands.wrong
+            failed = [one for one in own if one["status"] == Status.FAIL]
+            foreseen[case.id] = [one["check"] for one in failed if one not in wrong]
+            first, expected = min(one["s"] for one in wrong), known.together(wrong) == EXPECTED
+            words = causes_of(told), readings_of(told), told.get("requirement", ""), _possible(told)
+            key = told["check"], told["s"], *words, _label(told), first, expected
+            alike.setdefault(key, []).append((case, stands))
     found = [
         Failure(
-            *key[:7],
+            *key[:8],
             [case for case, _ in members],
-            dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != key[0]),
-            any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == key[1]),
-            key[7],
+            dict.fromkeys(
+                one["check"] for _, stands in members for one in stands.wrong if one["check"] != key[0]
+            ),
+            any(one.get("diagnosed") for _, stands in members for one in stands.here),
+            key[8],
             dict.fromkeys(name for case, _ in members for name in foreseen[case.id]),
-            *telling[key],
+            [stands for _, stands in members],
         )
         for key, members in alike.items()
     ]
-    return sorted(found, key=lambda failure: (failure.expected, failure.s))
+    return sorted(found, key=lambda failure: (failure.expected, failure.first_s, failure.s))
 
 
 def _possible(verdict: dict) -> bool:

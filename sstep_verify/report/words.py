@@ -77,6 +77,9 @@ BESIDE = {
 AT_ITS_PLACE = ("step-replay", "window-replay", "kernel-entries", "claim-honesty")
 """Checks that measure a value at the place itself: its distance from the exact one, or its residual."""
 
+REPLAYS, TRAJECTORY = ("step-replay", "window-replay"), "trajectory"
+"""Checks that judge one and the same run from its own alpha, and the one that judges a short run."""
+
 NORM = "M-norm"
 """Begins the units of a check that measures a whole vector of K-RR in that norm."""
 

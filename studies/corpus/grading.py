@@ -22,8 +22,8 @@ from typing import Any, get_args
 import numpy as np
 
 from sstep_verify import judge
-from sstep_verify.campaign.headline import on_one_part
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
+from sstep_verify.report.telling import on_one_part
 from sstep_verify.verdict import PLACE, Status, Verdict
 from studies.corpus.labelled import Labelled, Made
 from studies.corpus.mistakes import RARE, WRONG

@@ -27,7 +27,6 @@ from pathlib import Path
 import sstep_verify
 from sstep_verify.campaign.artefact.files import read_artefact
 from sstep_verify.campaign.artefact.verdicts import REPLAY
-from sstep_verify.campaign.headline import telling
 from sstep_verify.campaign.model import Definition, Plan, Unit, heard_by
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.read import read_definition
@@ -36,6 +35,7 @@ from sstep_verify.campaign.verdicts.family import CaseSpec, expand
 from sstep_verify.checks import box, contract, step_replay
 from sstep_verify.checks.recorded import message_count, rank_coherence
 from sstep_verify.files.records import convert
+from sstep_verify.report.telling import telling
 from sstep_verify.report.words import lacking
 from sstep_verify.verdict import Status
 from studies import ROOT, search_path

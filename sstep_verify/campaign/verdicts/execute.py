@@ -19,7 +19,7 @@ from sstep_verify.campaign.artefact.runs import (
 )
 from sstep_verify.campaign.artefact.verdicts import keep_artefacts, keep_runs
 from sstep_verify.campaign.cases import case_in_report, load_data, out_of_range
-from sstep_verify.campaign.headline import FINAL_ONLY, LEVEL, judges_ends, on_one_part, roll_up
+from sstep_verify.campaign.headline import FINAL_ONLY, LEVEL, judges_ends, roll_up
 from sstep_verify.campaign.model import REFUSED, Finished, Plan, Unit, attempted, say, tell
 from sstep_verify.campaign.verdicts.case import Memory, make_case, memory_of
 from sstep_verify.campaign.verdicts.family import CaseSpec
@@ -47,6 +47,7 @@ from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.protocol import Solver, is_external
 from sstep_verify.report import case as report
 from sstep_verify.report.results import TooFew
+from sstep_verify.report.telling import on_one_part
 from sstep_verify.verdict import UNSETTLED, Status, Verdict, Why
 
 REMARKS = "told of its runs"
