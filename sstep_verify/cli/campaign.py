@@ -238,8 +238,7 @@ def finish(
             vacuous = vacuous or case.status == "VACUOUS"
             reason, *more = _reason(results, case).split("\n", 1)
             stands = _standing(results, case)
-            same = ", ".join(stands.others) if stands else ""
-            click.echo(f"  {status} {case.id}: {reason}{f' (also: {same})' * bool(same)}")
+            click.echo(f"  {status} {case.id}: {reason}{_others(stands) if stands else ''}")
             for cause in more:  # What is said of an earlier problem is said once.
                 first = causes.setdefault(cause, case.id)
                 words = cause if first == case.id else f"The same as on {first}."
@@ -329,6 +328,16 @@ def _further(results, case, folder: Path | None) -> str:
     if folder is None:
         return f"run {case.id} again: {verdict['evidence'].get('run_again', 'no command was kept')}"
     return f"more: {shlex.join([program, 'explain', str(folder / last)])}"
+
+
+def _others(stands) -> str:
+    """The other checks that end so at the s of what stands for a case, and those that pass there."""
+    from sstep_verify.report.words import passed_in_words
+
+    passed = passed_in_words(stands.verdict["check"], stands.passed)
+    told = {"also": ", ".join(stands.others), "pass": passed}
+    said = "; ".join(f"{name}: {checks}" for name, checks in told.items() if checks)
+    return f" ({said})" if said else ""
 
 
 def _standing(results, case):

@@ -11,7 +11,7 @@ from sstep_verify.meanings import number_of
 from sstep_verify.report.plain import short
 from sstep_verify.report.telling import record_of
 from sstep_verify.report.verdicts import Failure
-from sstep_verify.report.words import BESIDE, RESIDUAL, brief_hints, first_line, place
+from sstep_verify.report.words import BESIDE, RESIDUAL, brief_hints, first_line, passed_in_words, place
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import WORST_STEP, HintKind, Verdict
 
@@ -98,6 +98,8 @@ def _cause(failure: Failure) -> Iterator[Line]:
         yield Line("Also", " ".join(said))
     if failure.others:
         yield Line("Fail too", ", ".join(failure.others))
+    if passed := failure.stands[0].passed:
+        yield Line("Pass", passed_in_words(failure.check, passed))
     if failure.known:
         yield Line("Fail as expected", ", ".join(failure.known))
 

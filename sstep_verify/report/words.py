@@ -436,6 +436,17 @@ def brief_hints(hints: Iterable[Hint]) -> list[str]:
     return [_hint(hint) for hint in hints if hint.kind in BRIEF_HINTS]
 
 
+def passed_in_words(check: str, passed: Iterable[str]) -> str:
+    """Checks that pass at the s at which another one fails, with the run that they judge."""
+
+    def run(one: str) -> str:
+        if check not in REPLAYS:
+            return ""
+        return " (same run)" if one in REPLAYS else " (short run)" * (one == TRAJECTORY)
+
+    return ", ".join(one + run(one) for one in passed)
+
+
 def lines_of(verdict: Verdict) -> Iterator[str]:
     """Yield the lines of a verdict: first what was found, then the cause of a FAIL, then the rest."""
     yield first_line(verdict)

@@ -105,3 +105,15 @@ def test_a_card_repeats_every_check_that_fails_before_the_one_that_it_shows():
     assert [one["check"] for one in failure.before] == [STEPS, WINDOWS]
     (also,) = (line.text for line in lines(failure) if line.name == "Also")
     assert also.index(STEPS) < also.index("the log leads to 0.3") < also.index(WINDOWS)
+
+
+def test_a_card_names_the_checks_that_pass_at_its_s():
+    passed = [verdict("a", s=s, check=check) for s in (6, 7) for check in (WINDOWS, ENDS, "box")]
+    failure = the_failure(*passed[:3], wrong(6), *passed[4:], wrong(7), wrong(7, WINDOWS))
+    assert failure.s == 6
+    assert failure.stands[0].passed == [WINDOWS, ENDS]
+    (line,) = (line for line in lines(failure) if line.name == "Pass")
+    assert line.text == f"{WINDOWS} (same run), {ENDS} (short run)"
+    scaled = the_failure(*passed[:3], wrong(6, "metamorphic-exact"))
+    assert "run)" not in next(line.text for line in lines(scaled) if line.name == "Pass")
+    assert "Pass" not in {line.name for line in lines(the_failure(wrong(7), *passed[:3]))}
