@@ -77,7 +77,7 @@ def judge(
     ------
     InputError
         If an argument is of another type or cannot be used, if the solver has no `declaration` or `run`,
-        or if it rejects the input (``RefusedError``).
+        or if it rejects the input (``sstep_verify.errors.RefusedError``).
 
     Examples
     --------

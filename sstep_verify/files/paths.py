@@ -87,7 +87,7 @@ def read_whole(path: str | Path, most: int, what: str, follow: bool = True) -> b
         size = os.fstat(file.fileno()).st_size
         content = b"" if size > most else file.read(most + 1)
     if max(size, len(content)) > most:
-        raise InputError(f"{path}: has {size} bytes, but {what} of at most {most} bytes is read")
+        raise InputError(f"{path}: has {size} bytes; of {what} at most {most} bytes are read")
     return content
 
 

@@ -215,7 +215,7 @@ class Problem:
             row = int(norms.argmax())
             raise InputError(
                 f"{self.label}: sample {row} (from 0) has a squared norm of {norms[row]:.3g} in float64, "
-                "so a number of a kernel value may overflow; scale the data, or the kernel's parameter"
+                "so a kernel value may overflow; scale the data, or the kernel's parameter"
             )
         return self
 

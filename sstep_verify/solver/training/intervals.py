@@ -171,13 +171,15 @@ class Training:
     def _measure(self) -> None:
         values = self.monitor.measure(self.alpha, self._gram)
         if not math.isfinite(values.gap):
-            large, scaled = "kernel entries", "the data"
+            large, scaled = "kernel entries or the dual vector", "the data, or choose another kernel"
             if not self.problem.is_svm:
-                large, scaled = f"targets, {large}", f"the targets or {scaled}"
+                # At a = 0 the gap is that of the targets: ||y||^2 / (2m).
+                moved = bool(self.alpha.any())
+                large = f"targets, {large}" if moved else "targets"
+                scaled = f"the targets or {scaled}" if moved else "them"
             raise DivergedError(
                 f"{self.problem.label}: at iteration {self.reached} the duality gap is {values.gap}: "
-                f"{large} or the dual vector are so large that float64 overflows; scale {scaled}, or "
-                "choose another kernel"
+                f"{large} are so large that float64 overflows; scale {scaled}"
             )
         self.history.append(Measured(self.reached, values))
 

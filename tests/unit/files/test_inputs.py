@@ -17,7 +17,7 @@ def test_a_file_is_read_up_to_its_limit(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"12345")
     assert read_whole(path, 5, "a thing") == b"12345"
-    with pytest.raises(InputError, match="file: has 5 bytes, but a thing of at most 4 bytes is read"):
+    with pytest.raises(InputError, match="file: has 5 bytes; of a thing at most 4 bytes are read"):
         read_whole(path, 4, "a thing")
 
 

@@ -96,5 +96,5 @@ def test_only_a_regular_file_of_a_stated_size_is_read(tmp_path, monkeypatch):
             read_certificate(tmp_path / name)
     (tmp_path / "large").write_text(encode(ONE), "utf-8")
     monkeypatch.setattr(file, "MOST_BYTES", 100)
-    with pytest.raises(InputError, match="a certificate of at most 100 bytes is read"):
+    with pytest.raises(InputError, match="of a certificate at most 100 bytes are read"):
         read_certificate(tmp_path / "large")

@@ -231,5 +231,5 @@ def test_only_a_regular_file_of_a_stated_size_is_read(tmp_path, monkeypatch):
     path = tmp_path / "results.json"
     path.write_text(dumps(every_status()), "utf-8")
     monkeypatch.setattr("sstep_verify.report.results.MOST_BYTES", 100)
-    with pytest.raises(InputError, match="but a results document of at most 100 bytes is read"):
+    with pytest.raises(InputError, match="of a results document at most 100 bytes are read"):
         load(path)

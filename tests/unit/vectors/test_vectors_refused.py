@@ -158,7 +158,7 @@ def test_pipes_and_folders_in_the_place_of_files_are_refused_at_once(vectors):
 def test_a_huge_file_is_not_read(vectors, name):
     with (vectors / SHORTEST / name).open("r+b") as file:
         file.truncate(1 << 40)
-    assert f"of at most {MOST_BYTES} bytes is read" in refusal(vectors)
+    assert f"at most {MOST_BYTES} bytes are read" in refusal(vectors)
 
 
 @pytest.mark.parametrize("name", sorted(LIMITS))
