@@ -79,13 +79,15 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
     from sstep_verify.campaign.read import units_of
     from sstep_verify.campaign.run import run_campaign
     from sstep_verify.cli.work import ended_by, of_problems
-    from sstep_verify.ranks.environment import promised_size
+    from sstep_verify.ranks.environment import promised_size, size_variable
     from sstep_verify.report.write import RUNS, check_destination
 
     if (size := promised_size()) > 1:
+        name = size_variable()
         raise InputError(
-            f"one process runs a campaign, but a launcher has started {size} processes: leave it out, and "
-            "take --jobs N for more of them"
+            f"one process runs a campaign, but a launcher has started {size} processes, as {name} in the "
+            "environment says: leave it out, and take --jobs N for more of them; if there was none, unset "
+            f"{name}"
         )
     out, only = given["out"], given.get("only", "")
     resume, force = given.get("resume", False), given.get("force", False)

@@ -120,6 +120,12 @@ def promised_local_size() -> int:
     return next((_number(name, "number of processes") for name in LOCAL_SIZES if name in os.environ), 0)
 
 
+def size_variable() -> str:
+    """Name of the variable that holds the number of processes; empty without a launcher."""
+    found = _place()
+    return found[0] if found else ""
+
+
 def rank_variable() -> str:
     """Name of the variable that holds this process's rank; empty without a launcher."""
     found = _place()

@@ -25,7 +25,9 @@ def refusal(command, *words: str) -> str:
 
 def test_a_campaign_is_not_run_once_by_every_rank(monkeypatch, tmp_path):
     monkeypatch.setenv(PLACES[0][0], "3")
-    assert "3 processes" in refusal(run.command, "--out", str(tmp_path / "report"))
+    said = refusal(run.command, "--out", str(tmp_path / "report"))
+    assert "3 processes" in said
+    assert said.endswith(f"unset {PLACES[0][0]}")
     assert list(tmp_path.iterdir()) == []
 
 
