@@ -182,6 +182,9 @@ class HintKind(StrEnum):
     NOTHING_MOVED = "nothing_moved"
     """The run ends where it starts, as does every alpha that it recorded, so known defects do not differ.
     Detail: the task."""
+    STOPPED = "stopped"
+    """Nothing moves in the rest of a run, where all that is faulty is, so defects of a part of it do not
+    differ. Detail: the first iteration of that rest."""
     UNDRAWN_MOVED = "undrawn_moved"
     """A coordinate changed that no step drew."""
     STARTED_ELSEWHERE = "started_elsewhere"

@@ -183,7 +183,7 @@ def _judge_run(
         other = hints_of_declarations(judged, step_judge.oracle, unexplained=unexplained)
         last = hints_of_last_window(judged.wrong.tolist(), length, s, others=judged.decided > length % s)
         fields |= {"defects": found.defects, "hints": (*comparison.hints, *found.hints, *last, *other)}
-        still = HintKind.NOTHING_MOVED in {one.kind for one in found.hints}
+        still = {HintKind.NOTHING_MOVED, HintKind.STOPPED} & {one.kind for one in found.hints}
         fields |= {"diagnosed": case.diagnose and not still, "signs": found.signs}
     else:
         comparison = placed(judged, comparison)

@@ -57,8 +57,10 @@ from sstep_verify.checks.shared.last_window import hints_of_last_window
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
 from sstep_verify.checks.shared.signs import (
     UNDRAWN,
+    hints_of_a_stop,
     hints_of_signs,
     hints_of_stillness,
+    moved_until,
     signs_of_one_run,
 )
 from sstep_verify.checks.shared.terms import core_terms, quantity_terms
@@ -211,21 +213,30 @@ def _judge_run(
         from sstep_verify.diagnosis.defects import diagnosis_of
 
         correct: list[Comparison] = []
-        if case.diagnose and not any(one.end and one.status is Status.PASS for one in comparisons):
-            again = [*made_again(case, s, trajectory, trajectories)]
-            correct = _correct_windows(again, s, screened.judged - exact, replays)
+        failed = [one for one in comparisons if one.status is Status.FAIL]
+        open_too = [*failed, *(one for _, one in screened.flagged)]
+        again = [*made_again(case, s, trajectory, trajectories)]
+        moved_by = moved_until([trajectory, *again])
         still = hints_of_stillness(case.problem.base_task, trajectory)
-        replayed_too = [*comparisons, *correct]
+        stopped = () if still else hints_of_a_stop(moved_by, [one.window.begin for one in open_too])
+        if case.diagnose and stopped:
+            before = {begin for begin in judged if begin < moved_by}
+            correct = _correct_windows([trajectory, *again], s, before, replays)
+        elif case.diagnose and not any(one.end and one.status is Status.PASS for one in comparisons):
+            correct = _correct_windows(again, s, screened.judged - exact, replays)
+        replayed_too = [*correct, *comparisons]
         causes = [] if still else causes_of(case, width, replayed_too, between=between)
         if case.declaration.log:
             # step-replay tells small steps left out: at a window's end a value below its limit looks alike.
             causes = [cause for cause in causes if not cause.mutation.threshold]
+        if stopped:
+            # Much fits windows in which nothing moves; what is left would have changed no correct one.
+            causes = [cause for cause in causes if cause.everywhere] if correct else []
+        still = still or (() if causes else stopped)
         found = diagnosis_of(case.problem, causes)
-        alone -= len(correct)
+        alone -= sum(one.window.begin not in exact for one in correct)
         if not _tail_only(comparisons, judged):
             largest = replace(largest, signs=tuple(sign for sign in largest.signs if sign != TAIL))
-        failed = [one for one in comparisons if one.status is Status.FAIL]
-        open_too = [*failed, *(one for _, one in screened.flagged)]
         full = any(begin + s <= trajectory.length for begin in judged)
         begins = (one.window.begin for one in open_too)
         last = hints_of_last_window(begins, trajectory.length, s, others=full)

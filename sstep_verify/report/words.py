@@ -364,6 +364,10 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         "New values are not stored, or every increment is 0"
         + (", as it is without targets from a start of 0." if task == "krr" else ".")
     ),
+    HintKind.STOPPED: lambda first: (
+        f"No value moves from iteration {thousands(int(first))} on, and all that is faulty is there: "
+        "the run may have stopped early."
+    ),
     HintKind.UNDRAWN_MOVED: lambda apart="": (
         "The window is between the results of two runs, and no step of it drew this coordinate. "
         "Earlier steps may differ."
@@ -406,6 +410,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
 
 BRIEF_HINTS = (
     HintKind.NOTHING_MOVED,
+    HintKind.STOPPED,
     HintKind.STARTED_AT_ZERO,
     HintKind.READING,
     HintKind.CONVENTION,

@@ -10,7 +10,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.comparison import Comparison, Window
-from sstep_verify.checks.shared.signs import NO_LOG, hints_of_stillness
+from sstep_verify.checks.shared.signs import NO_LOG, hints_of_a_stop, hints_of_stillness, logged_moves_until
 from sstep_verify.checks.steps.explain import explained
 from sstep_verify.checks.steps.formulas import formulas_of
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
@@ -26,7 +26,7 @@ from sstep_verify.diagnosis.symbols import is_known
 from sstep_verify.quantities import PENALTY, SAMPLES, STREAM, WRITE_BACK
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import HintKind, Status
+from sstep_verify.verdict import Hint, HintKind, Status
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
@@ -97,10 +97,15 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     ]
     # A step that was left out has its coordinate as it was; where no step moves, none of them is small.
     still = hints_of_stillness(case.problem.base_task, judged.trajectory)
-    sized = [] if still else sized
+    stopped = () if still else _stopped(judged)
+    sized = [] if still or stopped else sized
+    if stopped:
+        # Much fits steps that do not move; what is left would not have changed a correct one.
+        missing = [one for one in missing if one.everywhere and one.part is None]
+        ending = [one for one in ending if one.everywhere]
     if (svm and not found.none_moved) or still:
         ending = [cause for cause in ending if not cause.mutation.threshold]
-    sides = [Candidate((SIDES,), case.problem)] if found.sides_left_out else []
+    sides = [Candidate((SIDES,), case.problem)] if found.sides_left_out and not stopped else []
     if sides and found.others_moved:
         causes, sized = sides, []
     elif not found.over[0]:
@@ -120,7 +125,7 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
         # With s = 1 a curvature times -1 is the same, and nobody divides by that.
         if any(cause.mutation.write_back == -1 for cause in sure):
             sized = []
-        if not causes and case.diagnose and (formulas := formulas_of(judged)):
+        if not causes and case.diagnose and not stopped and (formulas := formulas_of(judged)):
             named = formulas.items()
             causes, sized = [Candidate((name,), case.problem, part=part) for name, part in named], []
         causes = causes or ([] if sized else ending)
@@ -128,9 +133,16 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     if sides:
         diagnosis = replace(diagnosis, signs=(SIDES,))
     elif not causes:
-        diagnosis = replace(diagnosis, hints=(*diagnosis.hints, *still))
+        diagnosis = replace(diagnosis, hints=(*diagnosis.hints, *still, *stopped))
     at = placed(judged, replace(comparison, window=Window(first, first + 1), signs=tuple(names)))
     return at, diagnosis
+
+
+def _stopped(judged: JudgedRun) -> tuple[Hint, ...]:
+    """The hint that a run moves no value from an iteration on, where every wrong step is."""
+    draws, log = judged.judge.logged(judged.trajectory, 0, judged.trajectory.length)
+    moved = logged_moves_until(judged.trajectory.alphas[0], draws, log)
+    return hints_of_a_stop(moved, judged.wrong.tolist())
 
 
 def _refuted_by_log(mutation: Mutation, width: int) -> bool:

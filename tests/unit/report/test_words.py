@@ -218,6 +218,10 @@ KINDS = {
         "window-replay", FAIL, 0.1, 0.0, requirement="S-3.2", place=Place(8, 16, 3),
         hints=(Hint(HintKind.NOTHING_MOVED, ("krr",)), Hint(HintKind.NOTHING_MOVED, ("svm-l1",))),
     ),
+    "step-replay, stopped": verdict(
+        "step-replay", FAIL, 0.4, 0.0, requirement="S-3.1", place=STEP,
+        hints=(Hint(HintKind.STOPPED, (36.0,)),),
+    ),
     "step-replay, started at 0": verdict(
         "step-replay", FAIL, 0.4, 0.0, requirement="S-2.1",
         place=replace(STEP, run="s=8/continued"),
