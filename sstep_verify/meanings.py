@@ -69,6 +69,7 @@ MEANINGS: dict[str, str] = {
     "only the newest own increment used": (
         "the correction holds the newest of the coordinate's own increments only"
     ),
+    "an upper limit C of K-SVM-L2": "values have the upper limit C, which K-SVM-L2 does not have",
     "omega of own increments left out": (
         "omega multiplies alpha of the window's start, without the coordinate's own increments"
     ),

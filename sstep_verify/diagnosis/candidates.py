@@ -45,6 +45,9 @@ SOLVED_ONCE = "repeated coordinate solved for once"
 OWN_OMEGA = Mutation("omega of own increments left out", omega_overlap=0)
 """The diagonal shift of K-SVM-L2 made for alpha of the window's start only."""
 
+CAPPED = Mutation("an upper limit C of K-SVM-L2", capped=True)
+"""The upper end of the box of K-SVM-L1, with the diagonal shift of K-SVM-L2."""
+
 NO_BOX = Mutation("no box", upper=None, leak=1)
 """K-SVM-L1 without the limits of its box: each by itself has a name, which explains a part of the steps."""
 
@@ -206,5 +209,5 @@ def suspects_of(
     of_this: list[int | Fraction] = [] if problem.is_svm else [Fraction(1, problem.samples), 0]
     diagonals = [Mutation(M_ON_DIAGONAL, diagonal=factor) for factor in of_this]
     repeats = OF_REPEATS if replacement else ()
-    own = [OWN_OMEGA] if problem.base_task == "svm-l2" else []
+    own = [OWN_OMEGA, CAPPED] if problem.base_task == "svm-l2" else []
     return Suspects(problem, possible([*known, *own, *residual, *SELDOM, *diagonals, *repeats]), between)

@@ -43,6 +43,8 @@ class Mutation:
         Label of the drawn coordinate in its gradient; -1 flips it.
     upper : Factor or None
         Upper end of the box (nu); None: there is none.
+    capped : bool
+        K-SVM-L2: the box has an upper end, which is C, the inverse of twice omega.
     leak : Factor
         Part of what lies below the lower end of the box that stays; 0 is right, 1: there is no lower end.
     samples, penalty : Factor
@@ -94,6 +96,7 @@ class Mutation:
     omega_overlap: Factor = 1
     labels: Factor = 1
     upper: Factor | None = 1
+    capped: bool = False
     leak: Factor = 0
     samples: Factor = 1
     penalty: Factor = 1

@@ -92,6 +92,8 @@ class Clip:
         shift, shift_moved = omega * number(mutation.omega_stale), omega * number(mutation.omega_overlap)
         unbounded = self.upper is None or mutation.upper is None
         end = None if unbounded else self.upper * number(mutation.upper)
+        if mutation.capped and self.upper is None:
+            end = number(1) / (number(2) * omega)
         lower = None if self.lower is None else number(self.lower)
         one, eta, leak = number(1), number(mutation.curvature), number(mutation.leak)
         sign = number(mutation.labels)

@@ -21,6 +21,7 @@ from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import exponents, other_problems
 from sstep_verify.diagnosis import kernel_rows as panel
 from sstep_verify.diagnosis.candidates import (
+    CAPPED,
     OWN_OMEGA,
     PARTIAL,
     SELDOM,
@@ -138,6 +139,7 @@ def test_no_sentence_names_what_does_not_exist():
         M_ON_DIAGONAL,
         SOLVED_ONCE,
         OWN_OMEGA.name,
+        CAPPED.name,
         SIGN_OF_CORRECTION.name,
         SUBTRACTED.name,
         ROWS[0],
