@@ -11,7 +11,15 @@ from sstep_verify.meanings import number_of
 from sstep_verify.report.plain import short
 from sstep_verify.report.telling import record_of
 from sstep_verify.report.verdicts import Failure
-from sstep_verify.report.words import BESIDE, RESIDUAL, brief_hints, first_line, passed_in_words, place
+from sstep_verify.report.words import (
+    BESIDE,
+    RESIDUAL,
+    brief_hints,
+    first_line,
+    is_too_long,
+    passed_in_words,
+    place,
+)
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import WORST_STEP, HintKind, Verdict
 
@@ -79,6 +87,7 @@ def _size(verdict: Verdict) -> Iterator[Line]:
     # Over an allowed 0 the ratio is infinite, however small the error is.
     ratio = short(verdict.ratio) if verdict.ratio < math.inf else "infinite"
     measured = "residual" if verdict.bound_origin == RESIDUAL else "error"
+    measured = "norm of the increment" if is_too_long(verdict, step) else measured
     error = f"{measured} {short(verdict.measured)}, allowed {short(verdict.bound)}{at}"
     yield Line("Largest ratio", f"{ratio}: {error}")
 

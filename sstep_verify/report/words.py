@@ -560,8 +560,12 @@ def first_line(verdict: Verdict) -> str:
         return f"{where[:1].upper()}{where[1:]}{_beside(verdict)}. The largest difference is {off}."
     if verdict.place is not None and _is_of_another_value(verdict):
         return f"{where[:1].upper()}{where[1:]}{_beside(verdict)}. The measured error is {off}."
-    verb = _verb(verdict, verdict.place.end if verdict.place else 0)
-    verb = f"{verb} {most}".strip()
+    if verdict.place is not None and is_too_long(verdict, verdict.place.end):
+        step, _, named = where.partition(": ")
+        why = _too_long(*_first_off(verdict))
+        value = f" {named[:1].upper()}{named[1:]}{_beside(verdict)}."
+        return f"{step[:1].upper()}{step[1:]} is too long: {why}.{value}"
+    verb = f"{_verb(verdict)} {most}".strip()
     return (
         f"{where[:1].upper()}{where[1:]} {verb} {off}{_beside(verdict)}."
         if where
@@ -621,17 +625,32 @@ def _off(verdict: Verdict, most: str = "") -> str:
     A measured value that is stated as a limit, after `most`, is rounded to the side of that limit.
     """
     said = " (estimated, not proved)" * (verdict.bound_origin == ESTIMATED)
+    measured, bound = _first_off(verdict)
+    known = LIMITED.get(most, "{:.3g}".format)(measured)
+    return f"{known}, allowed {_size(bound)}{said}"
+
+
+def _first_off(verdict: Verdict) -> tuple[float, float]:
+    """The measured and the allowed value at the place: of a log those of its first wrong step."""
     first = verdict.evidence.get(FIRST_STEP)
-    if isinstance(first, dict):
-        return f"{_size(first['measured'])}, allowed {_size(first['bound'])}"
-    measured = LIMITED.get(most, "{:.3g}".format)(verdict.measured)
-    return f"{measured}, allowed {verdict.bound:.3g}{said}"
+    if not isinstance(first, dict):
+        return verdict.measured, verdict.bound
+    measured, bound = (math.inf if first[name] is None else first[name] for name in ("measured", "bound"))
+    return measured, bound
 
 
-def _verb(verdict: Verdict, step: object) -> str:
+def is_too_long(verdict: Verdict, step: object) -> bool:
+    """Whether a step of a failed log is measured by the norm of its increment, and not by a residual."""
+    return step in cast(list, verdict.evidence.get(BY_INCREMENT, ()))
+
+
+def _too_long(measured: float, bound: float) -> str:
+    """What is said of an increment that is longer than that of any correct step."""
+    return f"its increment has norm {_size(measured)}, that of a correct step at most {_size(bound)}"
+
+
+def _verb(verdict: Verdict) -> str:
     """What was measured of a step, or of anything else that has one value."""
-    if step in cast(list, verdict.evidence.get(BY_INCREMENT, ())):
-        return "belongs to an increment of norm"
     return "leaves a residual of" if verdict.bound_origin == RESIDUAL else "is off by"
 
 
@@ -649,8 +668,10 @@ def _largest(verdict: Verdict) -> str:
     if FIRST_STEP not in verdict.evidence:
         return ""
     number = verdict.evidence[WORST_STEP]
-    step = f"step {number}, which {_verb(verdict, number)}"
-    return f"The largest ratio is that of {step} {verdict.measured:.3g}, allowed {verdict.bound:.3g}."
+    said = f"{_verb(verdict)} {verdict.measured:.3g}, allowed {verdict.bound:.3g}"
+    if is_too_long(verdict, number):
+        said = f"is too long: {_too_long(verdict.measured, verdict.bound)}"
+    return f"The largest ratio is that of step {number}, which {said}."
 
 
 def _is_of_another_value(verdict: Verdict) -> bool:

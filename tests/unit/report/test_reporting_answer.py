@@ -24,7 +24,10 @@ from sstep_verify.report.words import RESIDUAL, first_line, s_in_words
 from sstep_verify.report.write import write_report
 from sstep_verify.specification import specification
 from sstep_verify.verdict import (
+    BY_INCREMENT,
+    FIRST_STEP,
     MESSAGES_ONLY,
+    WORST_STEP,
     Coverage,
     Defect,
     Hint,
@@ -392,6 +395,24 @@ def test_a_card_calls_the_step_of_the_largest_ratio_by_that_name(measured, bound
     ratio, _, _ = found["Largest ratio"].partition(": ")
     assert (ratio == "infinite") is (not math.isfinite(measured / bound if bound else math.inf))
     assert "step 11" in found["Largest ratio"]
+
+
+@pytest.mark.parametrize("long", [(), (3,), (11,), (3, 11)])
+def test_only_a_step_with_a_residual_has_one_in_its_card_and_its_first_line(long):
+    wrong = verdict(
+        "a", Status.FAIL, s=7, check="step-replay", ratio=3.84 / 0.25, measured=3.84, bound=0.25,
+        place=Place(2, 3, 23, None, 0.3, 0.262), bound_origin=RESIDUAL,
+        evidence={WORST_STEP: 11, FIRST_STEP: {"measured": 0.299, "bound": 0.0719}, BY_INCREMENT: [*long]},
+    )  # fmt: skip
+    (failure,) = failures(document([case("a", Status.FAIL)], [wrong], 1))
+    (size,) = (line.text for line in lines(failure) if line.name == "Largest ratio")
+    said, *more = wrong.reason.splitlines()
+    assert ("residual" in size) is (11 not in long)
+    assert all(number in size for number in ("3.84", "0.25"))
+    assert ("residual" in said) is (3 not in long)
+    assert all(number in said for number in ("0.299", "0.0719", "0.262"))
+    (largest,) = (line for line in more if line.startswith("Evidence: "))
+    assert ("residual" in largest) is (11 not in long)
 
 
 def test_a_card_is_named_by_the_check_that_it_shows_and_repeats_the_first_one():
