@@ -13,6 +13,7 @@ from sstep_verify.report.telling import record_of
 from sstep_verify.report.verdicts import Failure
 from sstep_verify.report.words import (
     BESIDE,
+    CONTRADICTIONS,
     RESIDUAL,
     brief_hints,
     first_line,
@@ -54,7 +55,12 @@ def lines(failure: Failure) -> list[Line]:
 def _place(verdict: Verdict, failure: Failure) -> Iterator[Line]:
     at = verdict.place
     problem = failure.cases[0].id
-    if at is None or verdict.violations or not (where := place(replace(verdict, place=_bare(at)))):
+    if (
+        at is None
+        or verdict.violations
+        or at.item in CONTRADICTIONS
+        or not (where := place(replace(verdict, place=_bare(at))))
+    ):
         yield Line("Where", problem)
         yield Line("What", first_line(verdict))
         return

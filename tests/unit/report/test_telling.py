@@ -13,6 +13,7 @@ from sstep_verify.report.cards import lines
 from sstep_verify.report.expected import Expected
 from sstep_verify.report.telling import INSIDE, standing
 from sstep_verify.report.verdicts import failures
+from sstep_verify.report.words import first_line
 from sstep_verify.verdict import Defect, Hint, HintKind, Place, Status
 
 STEPS, WINDOWS, ENDS = INSIDE
@@ -105,6 +106,13 @@ def test_a_card_repeats_every_check_that_fails_before_the_one_that_it_shows():
     assert [one["check"] for one in failure.before] == [STEPS, WINDOWS]
     (also,) = (line.text for line in lines(failure) if line.name == "Also")
     assert also.index(STEPS) < also.index("the log leads to 0.3") < also.index(WINDOWS)
+
+
+def test_a_card_of_a_log_that_contradicts_its_run_says_so_and_names_no_exact_value():
+    log = wrong(7, requirement="S-3.12", executed=0, place=Place(0, 7, 2, None, 0.0, 0.3, "log"))
+    found = {line.name: line.text for line in lines(the_failure(log))}
+    assert found["What"] == first_line(log)
+    assert not {"Found", "Exact", "Largest ratio"} & {*found}
 
 
 def test_a_card_names_the_checks_that_pass_at_its_s():
