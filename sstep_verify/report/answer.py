@@ -18,10 +18,11 @@ from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.plain import count, grouped, promised, rounded_up
 from sstep_verify.report.results import MULTIPLES, TOO_FEW, Results, TooFew
-from sstep_verify.report.verdicts import Failure, causes_of, failures
-from sstep_verify.report.words import lacking_together, s_in_words, s_on
+from sstep_verify.report.telling import record_of
+from sstep_verify.report.verdicts import Failure, causes_of, failures, sized_causes
+from sstep_verify.report.words import lacking_together, s_in_words, s_on, together
 from sstep_verify.specification import quantities_of
-from sstep_verify.verdict import MESSAGES_ONLY, UNSETTLED, NoteKind, Status
+from sstep_verify.verdict import MESSAGES_ONLY, UNSETTLED, Hint, HintKind, NoteKind, Status
 
 MOST_CAUSES = 3
 """Known defects that a row lists."""
@@ -31,6 +32,12 @@ JUDGE_STEPS = ("step-replay", "window-replay")
 
 NAME_CAUSES = (*JUDGE_STEPS, "trajectory")
 """Checks that compare what they find with known defects."""
+
+MOST_HINTS = 2
+"""Wordings of one hint that a row lists."""
+
+NAMES_ANOTHER = (HintKind.CONVENTION, HintKind.DRAWS)
+"""Hints on something else that a run would be correct with, by its name."""
 
 CONTRACT, MESSAGES = "contract", "message-count"
 
@@ -231,17 +238,38 @@ def _causes(results: Results, noun: str) -> list[Row]:
     for one in found:
         for cause in one.causes:
             named.setdefault(one.label, Counter())[cause] += len(one.cases)
+    words = sized_causes(stands.verdict for one in found for stands in one.stands)
     rows = []
     for label, causes in named.items():
         parts = [
-            cause + f", on {counted(on, noun)}" * (on < failed) + _named_at(results, found, cause)
+            words[cause] + f", on {counted(on, noun)}" * (on < failed) + _named_at(results, found, cause)
             for cause, on in [*causes.items()][:MOST_CAUSES]
         ]
         more = (f"and {len(causes) - MOST_CAUSES} more",) * (len(causes) > MOST_CAUSES)
         rows.append(Row(label, (*parts, *more)))
     unknown = sum(len(one.cases) for one in found if one.tried and not one.causes and not one.readings)
     without = (f"{unknown} of {counted(failed, noun)} that fail{'s' * (failed == 1)}",) * bool(unknown)
-    return [*rows, Row("No known defect that was tried reproduces the failure on", without)]
+    rows.append(Row("No known defect that was tried reproduces the failure on", without))
+    return [*rows, Row("Hint", tuple(_shared_hints(found)))]
+
+
+def _shared_hints(found: Sequence[Failure]) -> Iterable[str]:
+    """The hints of their cards that all cases that fail have in common, in the words of all of them."""
+    records = [record_of(stands.verdict) for one in found for stands in one.stands]
+    own = [
+        {_alike(hint): hint for hint in one.hints if hint.kind is not HintKind.READING} for one in records
+    ]
+    for key in own[0] if own else ():
+        if all(key in hints for hints in own):
+            said = together([hints[key] for hints in own])
+            yield from said[:MOST_HINTS]
+            if (more := len(said) - MOST_HINTS) > 0:
+                yield f"and {more} more like this"
+
+
+def _alike(hint: Hint) -> tuple[object, ...]:
+    """What two hints have in common that say the same of two runs, whatever was counted in each."""
+    return hint.kind, *(hint.detail if hint.kind in NAMES_ANOTHER else ())
 
 
 def _named_at(results: Results, found: Sequence[Failure], cause: str) -> str:

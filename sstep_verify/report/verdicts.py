@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -148,10 +149,21 @@ def _label(verdict: dict) -> str:
 
 def causes_of(verdict: dict) -> tuple[str, ...]:
     """The known defects that reproduce a failure, in words; those of a part of the faulty steps say so."""
-    return tuple(
-        defect_in_words(Defect(tuple(one["names"]))) + ", in most faulty steps" * bool(one.get("part"))
-        for one in verdict.get("defects", ())
-    )
+    return tuple(_cause(Defect(tuple(one["names"])), one) for one in verdict.get("defects", ()))
+
+
+def sized_causes(verdicts: Iterable[dict]) -> dict[str, str]:
+    """The same of several verdicts, each with its factor where they give it one and the same."""
+    sized: dict[str, set[str]] = {}
+    for verdict in verdicts:
+        for cause, one in zip(causes_of(verdict), verdict.get("defects", ()), strict=True):
+            known = Defect(tuple(one["names"]), one.get("factor"), symbol=one.get("symbol", ""))
+            sized.setdefault(cause, set()).add(_cause(known, one))
+    return {cause: found.pop() if len(found) == 1 else cause for cause, found in sized.items()}
+
+
+def _cause(defect: Defect, values: dict) -> str:
+    return defect_in_words(defect) + ", in most faulty steps" * bool(values.get("part"))
 
 
 def readings_of(verdict: dict) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ cli/verdicts.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from sstep_verify.errors import counted, thousands, visible
@@ -425,6 +426,10 @@ BRIEF_HINTS = (
 """Hints that are shown wherever a failure is."""
 
 
+COUNTED_HINTS = (HintKind.PARTS_IN_FLOAT32,)
+"""Hints whose details are counts, so that those of several runs add up."""
+
+
 def reason_of(verdict: Verdict) -> str:
     """The lines of a verdict, joined by line breaks."""
     return "\n".join(lines_of(verdict))
@@ -434,6 +439,17 @@ def brief_of(verdict: Verdict) -> str:
     """The first line; of a FAIL a second one, with its cause and under what else it would be correct."""
     second = " ".join([*_second_line(verdict), *brief_hints(verdict.hints)])
     return "\n".join(filter(None, (first_line(verdict), second)))
+
+
+def together(hints: Sequence[Hint]) -> list[str]:
+    """Several hints of one kind in words, each wording once; counts are added up.
+
+    Nothing of a kind that is not shown wherever a failure is.
+    """
+    if hints[0].kind in COUNTED_HINTS:
+        sums = map(sum, zip(*(one.detail for one in hints), strict=True))
+        hints = [replace(hints[0], detail=tuple(sums))]
+    return [*dict.fromkeys(brief_hints(hints))]
 
 
 def brief_hints(hints: Iterable[Hint]) -> list[str]:

@@ -20,9 +20,9 @@ from sstep_verify.report.plain import count, promised
 from sstep_verify.report.ratios import PARTS, points, ratios
 from sstep_verify.report.results import MULTIPLES
 from sstep_verify.report.verdicts import CHECKS, failures
-from sstep_verify.report.words import RESIDUAL, first_line, s_in_words
+from sstep_verify.report.words import RESIDUAL, brief_hints, defect_in_words, first_line, s_in_words
 from sstep_verify.report.write import write_report
-from sstep_verify.specification import specification
+from sstep_verify.specification import OFF, specification
 from sstep_verify.verdict import (
     BY_INCREMENT,
     FIRST_STEP,
@@ -120,6 +120,47 @@ def test_a_known_defect_names_its_s_where_it_is_not_named_at_every_faulty_one(al
     named = (1, *also)
     assert cause.endswith(f", named at {s_in_words(named)}") is (named != (1, 7, 16))
     assert ("named at" in cause) is (named != (1, 7, 16))
+
+
+@pytest.mark.parametrize("factors", [(-1.0, -1.0), (-1.0, 2.0), (-1.0, None), (2.0,), (None, None)])
+def test_a_factor_that_all_failures_share_stands_with_the_known_defect(factors):
+    cases = [case(f"c{place}", Status.FAIL) for place, _ in enumerate(factors)]
+    told = [
+        verdict(one.id, Status.FAIL, defects=(Defect((KERNEL + OFF,), factor, ("S-3.5",)),), diagnosed=True)
+        for one, factor in zip(cases, factors, strict=True)
+    ]
+    (cause,) = rows_of(judged(cases, told, {}, 1), Status.FAIL)["Cause"]
+    shared = factors[0] if len(set(factors)) == 1 else None
+    assert cause == defect_in_words(Defect((KERNEL + OFF,), shared))
+
+
+def hints_of(*hints):
+    cases = [case(f"c{place}", Status.FAIL) for place, _ in enumerate(hints)]
+    told = [
+        verdict(one.id, Status.FAIL, hints=own, diagnosed=True)
+        for one, own in zip(cases, hints, strict=True)
+    ]
+    return rows_of(judged(cases, told, {}, 1), Status.FAIL).get("Hint", ())
+
+
+@pytest.mark.parametrize("counts", [[(54, 54)], [(54, 54), (43, 43), (30, 31)], [(1, 9), (0, 9)]])
+def test_a_hint_that_all_failures_share_has_the_sums_of_what_they_count(counts):
+    hints = [(Hint(HintKind.PARTS_IN_FLOAT32, pair),) for pair in counts]
+    (said,) = hints_of(*hints)
+    over, of = map(sum, zip(*counts, strict=True))
+    assert said == brief_hints([Hint(HintKind.PARTS_IN_FLOAT32, (over, of))])[0]
+    assert hints_of(*hints, ()) == ()
+    assert hints_of(*hints, (Hint(HintKind.UNDRAWN_MOVED),)) == ()
+
+
+@pytest.mark.parametrize(("kind", "shared"), [(HintKind.LAST_WINDOW, True), (HintKind.CONVENTION, False)])
+def test_a_hint_with_other_details_is_shared_unless_it_names_something_else(kind, shared):
+    details = [(1, 6), (1, 7), (6, 16)] if shared else [("m = 1",), ("omega = 0",)]
+    found = hints_of(*[(Hint(kind, detail),) for detail in details])
+    assert bool(found) is shared
+    assert len({*found}) == len(found)
+    assert len(hints_of(*[(Hint(kind, details[0]),)] * 3)) == 1
+    assert hints_of((Hint(HintKind.UNDRAWN_MOVED),)) == ()
 
 
 def test_problems_on_which_every_run_ended_in_an_error_are_counted_by_its_kind():
