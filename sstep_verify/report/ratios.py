@@ -27,6 +27,8 @@ from sstep_verify.report.plain import grouped, short
 from sstep_verify.report.results import Results
 from sstep_verify.report.tables import Table, filed
 from sstep_verify.report.verdicts import ratio_of
+from sstep_verify.report.words import s_in_words
+from sstep_verify.verdict import Status
 
 SLUG = "ratios"
 """Stem of the files of the picture and of its table."""
@@ -65,6 +67,22 @@ def points(results: Results) -> list[Point]:
     return [one for one in found if one.check != "trajectory" or (one.case, one.s) not in closer]
 
 
+def not_drawn(results: Results, found: Iterable[Point]) -> dict[str, list[int]]:
+    """The s at which a check fails on a case of which no comparison is above its bound there, by check."""
+    above = {(one.case, one.s) for one in found if one.ratio > 1}
+    failed = (one for one in results.verdicts if one["status"] == Status.FAIL)
+    hidden = ((one["check"], one["s"]) for one in failed if (one["case"], one["s"]) not in above)
+    by_check = grouped(sorted(hidden, key=lambda one: one[1]), lambda one: one[0])
+    return {check: [*dict.fromkeys(s for _, s in own)] for check, own in by_check.items()}
+
+
+def not_drawn_in_words(results: Results, found: Iterable[Point]) -> str:
+    """The failures of which the picture shows nothing; empty where there are none."""
+    hidden = not_drawn(results, found)
+    said = " and ".join(f"{check} at {s_in_words(values)}" for check, values in hidden.items())
+    return f"Not drawn: the failures of {said}." if said else ""
+
+
 def _of_verdict(verdict: dict) -> Iterator[Point]:
     kept, name = SOURCES.get(verdict["check"], ("", ""))
     listed = verdict["evidence"].get(kept, ())
@@ -83,7 +101,9 @@ def ratios(results: Results) -> tuple[Figure, Table] | None:
     shown = _largest(found, across)
     columns = (*filed("check", "case", "s", "iteration", "ratio"),)
     title = "Error over its bound"
-    return Figure(SLUG, title, _words(found), _drawn(shown, across, ticks)), Table(columns, shown)
+    alone = not_drawn_in_words(results, found)
+    said = " ".join(filter(None, (_words(found), alone)))
+    return Figure(SLUG, title, said, _drawn(shown, across, ticks)), Table(columns, shown)
 
 
 def _across(iterations: Sequence[int]) -> tuple[Scale, list[tuple[float, str]]]:

@@ -25,7 +25,7 @@ from sstep_verify.report.convergence import figure
 from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.panels import Panel, panels_of, slug
 from sstep_verify.report.plain import amount, count, duration, grouped, short
-from sstep_verify.report.ratios import SLUG, ratios
+from sstep_verify.report.ratios import SLUG, not_drawn_in_words, points, ratios
 from sstep_verify.report.results import STUDIED, Results, dumps, loads, part_of, tally
 from sstep_verify.report.stability import losses
 from sstep_verify.report.tables import Table, certified_table, of, runs_of, write_tables
@@ -190,7 +190,10 @@ class First(NamedTuple):
 def _first(results: Results) -> First | None:
     """The picture of what the verdicts compared exactly, if they did."""
     drawn = None if results.studies else ratios(results)
-    return drawn and First(*drawn, SLUG, CAPTION)
+    if drawn is None:
+        return None
+    hidden = not_drawn_in_words(results, points(results))
+    return First(*drawn, SLUG, " ".join(filter(None, (CAPTION, hidden))))
 
 
 def _page(

@@ -17,7 +17,7 @@ from sstep_verify.report.answer import Count, answer_of, by_s, unseen
 from sstep_verify.report.cards import lines
 from sstep_verify.report.case import GAP, Run, Series
 from sstep_verify.report.plain import count, promised
-from sstep_verify.report.ratios import PARTS, points, ratios
+from sstep_verify.report.ratios import PARTS, not_drawn, not_drawn_in_words, points, ratios
 from sstep_verify.report.results import MULTIPLES
 from sstep_verify.report.verdicts import CHECKS, failures
 from sstep_verify.report.words import RESIDUAL, brief_hints, defect_in_words, first_line, s_in_words
@@ -385,6 +385,36 @@ def test_many_values_of_s_share_markers_and_every_point_is_drawn_once():
     assert (
         figure.svg.count("translate(") == len(table.rows) + len(named) + 1
     )  # the name of an axis is turned
+
+
+@pytest.mark.parametrize("beyond", [(), (1,), (7,), (1, 7)])
+def test_the_caption_names_the_failures_that_the_picture_does_not_show(beyond, tmp_path):
+    scaled = "metamorphic-exact"
+    told = [
+        verdict(
+            "a", Status.FAIL if s in beyond else Status.PASS, s=s, check="step-replay",
+            evidence={"exact_steps": [{"step": 2, "ratio": 9.0 if s in beyond else 0.1, "status": "PASS"}]},
+        )
+        for s in (1, 7, 64)
+    ]  # fmt: skip
+    told += [verdict("a", Status.FAIL, s=s, check=scaled) for s in (7, 1)]
+    told += [verdict("b", Status.FAIL, s=64, check="box"), verdict("a", s=64, check=scaled)]
+    made = document([case("a", Status.FAIL), case("b", Status.FAIL)], told, 1)
+    hidden = [s for s in (1, 7) if s not in beyond]
+    assert not_drawn(made, points(made)) == {**({scaled: hidden} if hidden else {}), "box": [64]}
+    figure, _ = ratios(made)
+    caption = html_of(made, tmp_path / "report").partition("<figcaption>")[2].partition("</figcaption>")[0]
+    for words in (figure.text, caption):
+        assert (scaled in words) is bool(hidden)
+        assert "box" in words
+
+
+def test_a_picture_that_shows_every_failure_says_nothing_of_others():
+    windows = [{"begin": 0, "end": 8, "ratio": 3.0, "status": "FAIL"}]
+    told = [verdict("a", Status.FAIL, s=8, evidence={"windows": windows}), verdict("a", Status.FAIL, 8)]
+    made = document([case("a", Status.FAIL)], told, 1)
+    assert not_drawn(made, points(made)) == {}
+    assert not_drawn_in_words(made, points(made)) == ""
 
 
 def test_no_picture_is_drawn_of_verdicts_without_iterations():
