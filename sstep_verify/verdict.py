@@ -182,6 +182,8 @@ class HintKind(StrEnum):
     NOTHING_MOVED = "nothing_moved"
     """The run ends where it starts, as does every alpha that it recorded, so known defects do not differ.
     Detail: the task."""
+    WINDOWS_CORRECT = "windows_correct"
+    """No known defect reproduces the steps that fail, and the windows that hold them are correct."""
     STOPPED = "stopped"
     """Nothing moves in the rest of a run, where all that is faulty is, so defects of a part of it do not
     differ. Detail: the first iteration of that rest."""

@@ -369,6 +369,10 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         f"No value moves from iteration {thousands(int(first))} on, and all that is faulty is there: "
         "the run may have stopped early."
     ),
+    HintKind.WINDOWS_CORRECT: lambda: (
+        "The windows that hold faulty steps are correct from end to end: look at the log first, which may "
+        "hold other values than the steps made."
+    ),
     HintKind.UNDRAWN_MOVED: lambda apart="": (
         "The window is between the results of two runs, and no step of it drew this coordinate. "
         "Earlier steps may differ."
@@ -412,6 +416,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
 BRIEF_HINTS = (
     HintKind.NOTHING_MOVED,
     HintKind.STOPPED,
+    HintKind.WINDOWS_CORRECT,
     HintKind.STARTED_AT_ZERO,
     HintKind.READING,
     HintKind.CONVENTION,

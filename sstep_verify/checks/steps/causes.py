@@ -133,7 +133,8 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     if sides:
         diagnosis = replace(diagnosis, signs=(SIDES,))
     elif not causes:
-        diagnosis = replace(diagnosis, hints=(*diagnosis.hints, *still, *stopped))
+        in_log = () if sized or still or stopped else _hints_of_windows(judged, ends)
+        diagnosis = replace(diagnosis, hints=(*diagnosis.hints, *still, *stopped, *in_log))
     at = placed(judged, replace(comparison, window=Window(first, first + 1), signs=tuple(names)))
     return at, diagnosis
 
@@ -143,6 +144,18 @@ def _stopped(judged: JudgedRun) -> tuple[Hint, ...]:
     draws, log = judged.judge.logged(judged.trajectory, 0, judged.trajectory.length)
     moved = logged_moves_until(judged.trajectory.alphas[0], draws, log)
     return hints_of_a_stop(moved, judged.wrong.tolist())
+
+
+def _hints_of_windows(judged: JudgedRun, ends: Sequence[Comparison]) -> tuple[Hint, ...]:
+    """Return the hint where windows of wrong steps, whose replays are `ends`, are correct from end to end.
+
+    A step between these ends is in the log only, and a later one of the window may have set it right.
+    """
+    s = judged.trajectory.s
+    wrong = {*(judged.wrong // s * s).tolist()}
+    replayed = [one for one in ends if one.window.begin in wrong]
+    correct = bool(replayed) and all(one.status is Status.PASS for one in replayed)
+    return (Hint(HintKind.WINDOWS_CORRECT),) if correct and s > 1 else ()
 
 
 def _refuted_by_log(mutation: Mutation, width: int) -> bool:

@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "d82cb3912391a659235b4da2b470f8e70f603c9e6fb56c9f980ba6afa583be65",
-    "results 4": "7c33c04dae4a26164a0037f66eace61acc6a7bea1a471f9ff4508b46497625f1",
+    "artefact 4": "5c3b66cdedee4a51fe83bd804482fba1a71dff90ec9ebea5ff3c130a130411b7",
+    "results 4": "ad3d1d5a4fbbf9181fd842163b670d2fd3703f4931ebde20d398f4409c320e2e",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

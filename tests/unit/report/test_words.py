@@ -220,7 +220,7 @@ KINDS = {
     ),
     "step-replay, stopped": verdict(
         "step-replay", FAIL, 0.4, 0.0, requirement="S-3.1", place=STEP,
-        hints=(Hint(HintKind.STOPPED, (36.0,)),),
+        hints=(Hint(HintKind.STOPPED, (36.0,)), Hint(HintKind.WINDOWS_CORRECT)),
     ),
     "step-replay, started at 0": verdict(
         "step-replay", FAIL, 0.4, 0.0, requirement="S-2.1",
