@@ -103,6 +103,7 @@ MEANINGS: dict[str, str] = {
     "labels of increments left out of the correction": (
         "the correction lacks the labels of increments, or has them twice"
     ),
+    "increments of the correction rounded to float32": "the correction rounds increments to float32",
     "labels left out of the correction": "the correction lacks all labels, or has all twice",
     "lambda left out of the newest correction": (
         "the kernel entries of the newest increment are not divided by lambda"

@@ -24,7 +24,7 @@ PENALTY = 0.05
 def svm(
     label=lambda one: one, of_alpha=lambda one: one, in_correction=lambda one: one, increments=lambda one: one,
     shift=1.0, own=1.0, upper=1.0, sides=False, row=lambda place, drawn: drawn[place], forgets=False,
-    omega=None, boxed=True, width=None,
+    omega=None, boxed=True, width=None, held=np.float64,
 ):  # fmt: skip
     """A K-SVM with something wrong in each step."""
 
@@ -38,7 +38,7 @@ def svm(
             for place, i in enumerate(drawn):
                 taken = row(place, drawn)
                 past = drawn[:place]
-                visible = thetas * ~known[past] if forgets else thetas
+                visible = (thetas * ~known[past] if forgets else thetas).astype(held)
                 gradient = label(y)[i] * (kernel[taken] @ (of_alpha(y) * start)) - 1.0
                 gradient += in_correction(y)[i] * (kernel[taken, past] @ (increments(y)[past] * visible))
                 gradient += added * alpha[i]
@@ -57,7 +57,7 @@ def svm(
 def ridge(
     system=lambda kernel, block, m: kernel[np.ix_(block, block)] / PENALTY + m * np.eye(block.size),
     side=1.0, own=1.0, newest=PENALTY, correction=PENALTY, frozen=False, forgets=False, overlap=1.0,
-    targets=1.0, stale=1.0,
+    targets=1.0, stale=1.0, held=np.float64, residual=False,
 ):  # fmt: skip
     """A K-RR with something wrong in each step."""
 
@@ -70,9 +70,13 @@ def ridge(
                 product = kernel[block] @ start / (PENALTY * side)
                 for t, delta in enumerate([] if frozen else deltas):
                     over = newest if t == place - 1 and newest != PENALTY else correction
-                    seen = delta * ~known[drawn[t]] if forgets else delta
+                    seen = (delta * ~known[drawn[t]] if forgets else delta).astype(held)
                     product += kernel[np.ix_(block, drawn[t])] @ seen / (over * side)
                 value = start if frozen else stale * start + overlap * (alpha - start)
+                if residual:
+                    value = start.copy()
+                    for past, delta in zip(drawn, deltas, strict=False):
+                        value[past] += delta.astype(held)
                 rest = targets * y[block] - own * m * value[block] - product
                 deltas.append(np.linalg.solve(system(kernel, block, m), rest))
                 alpha[block] += deltas[-1]
@@ -121,6 +125,12 @@ PLANTED = [
     (L2, RBF, 1, 8, "labels of increments left out of the correction", svm(increments=np.square)),
     (L2, RBF, 1, 8, "labels left out of the stale product", svm(label=np.square, of_alpha=np.square)),
     (L2, RBF, 1, 8, "increments of coordinates of earlier windows left out", svm(forgets=True)),
+    (L1, LINEAR, 1, 8, "increments of the correction rounded to float32", svm(held=np.float32)),
+    (L2, RBF, 1, 8, "increments of the correction rounded to float32", svm(held=np.float32)),
+    (KRR, RBF, 1, 8, "increments of the correction rounded to float32", ridge(held=np.float32)),
+    (KRR, LINEAR, 3, 8, "increments of the correction rounded to float32", ridge(held=np.float32)),
+    (KRR, LINEAR, 3, 8, "increments of the correction rounded to float32",
+     ridge(held=np.float32, residual=True)),
     (L2, RBF, 1, 8, "kernel row of another coordinate", svm(row=newest_row)),
     (KRR, LINEAR, 3, 4, "diagonal of the block system" + OFF, ridge(diagonal(1.0 + 1e-9))),
     (KRR, LINEAR, 3, 1, "diagonal of the block system" + OFF, ridge(diagonal(1.0 + 1e-9))),

@@ -37,6 +37,7 @@ ROW_ENTRIES = 1 << 18
 
 OTHER_ROW = "kernel row of another coordinate"
 EARLIER_WINDOWS = "increments of coordinates of earlier windows left out"
+ROUNDED = "increments of the correction rounded to float32"
 STALE_ALPHA = "stale-alpha"
 
 
@@ -188,6 +189,20 @@ def _of_earlier_windows(step: WrongStep) -> np.ndarray:
     return -_scaled(step, step.correction(step.known))
 
 
+def _of_rounded_increments(step: WrongStep) -> Iterator[tuple[np.ndarray, float | None]]:
+    """Products of what increments lose in float32; of K-RR also with m times it, where that is rounded."""
+    coordinates, increments = step.earlier
+    with np.errstate(over="ignore", invalid="ignore"):
+        lost = increments.astype(np.float32) - increments
+    if not np.isfinite(lost).all():
+        return
+    added = _scaled(step, step.rows[:, coordinates] @ (step.signs[coordinates] * lost))
+    yield added, None
+    if not step.judged.case.problem.is_svm:
+        own = np.array([lost[coordinates == place].sum() for place in step.drawn])
+        yield added + step.start.size * own, None
+
+
 def _tells_of_earlier_windows(step: WrongStep) -> bool:
     """Whether it is not the whole correction that would be missing."""
     return step.free() and bool(0 < np.count_nonzero(step.known) < step.known.size)
@@ -256,7 +271,7 @@ RIDGE: dict[str, Formula] = {
 }
 """What a K-RR has wrong."""
 
-FORMULAS = (*LABELLED, *RIDGE, EARLIER_WINDOWS, OTHER_ROW)
+FORMULAS = (*LABELLED, *RIDGE, ROUNDED, EARLIER_WINDOWS, OTHER_ROW)
 """All of them, by name."""
 
 
@@ -271,6 +286,7 @@ def formulas_of(judged: JudgedRun) -> dict[str, tuple[int, int] | None]:
     # A row that is wrong spoils the later steps of its window too: the first wrong one tells of it.
     _, first = np.unique(judged.wrong // judged.trajectory.s, return_index=True)
     found = {name: (_reproduced(formula, every), len(every)) for name, formula in table.items()}
+    found[ROUNDED] = _reproduced(_of_rounded_increments, every), len(every)
     earlier = _reproduced(_one(_of_earlier_windows), every, _tells_of_earlier_windows)
     found[EARLIER_WINDOWS] = earlier, len(every)
     if not any(count for count, _ in found.values()):
