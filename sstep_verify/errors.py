@@ -278,14 +278,9 @@ def visible(text: str, kept: str = "") -> str:
     )
 
 
-def thousands(number: int) -> str:
-    """An integer with thin spaces between thousands, the form of every count that is shown."""
-    return f"{number:,}".replace(",", "\u202f")
-
-
 def counted(number: int, noun: str) -> str:
     """So many of something, such as ``1 run`` or ``2 runs``; of a noun that an s makes a plural."""
-    return f"{thousands(number)} {noun}{'s' * (number != 1)}"
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def install_command(extra: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sstep_verify.errors import FailedError, InputError, integer, listed, of_type, thousands
+from sstep_verify.errors import FailedError, InputError, integer, listed, of_type
 from sstep_verify.floating_point import in_own_state
 from sstep_verify.judging import is_whole
 
@@ -77,8 +77,7 @@ class Report:
 
     def __repr__(self) -> str:
         summary = self.results.summary
-        judged, steps = thousands(summary.steps_judged), thousands(summary.steps)
-        lines = [self._headline, f"judged {judged} of {steps} steps"]
+        lines = [self._headline, f"judged {summary.steps_judged} of {summary.steps} steps"]
         lines += [
             textwrap.indent(f"{case.status} {case.id}: {case.reason}", "    ")[2:]
             for case in self.results.cases

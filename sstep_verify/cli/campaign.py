@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from sstep_verify.cli.options import ORACLES, jobs_option, processors, with_options
-from sstep_verify.errors import InputError, thousands
+from sstep_verify.errors import InputError
 from sstep_verify.files import Output, check
 
 VACUOUS = (
@@ -265,10 +265,10 @@ def finish(
         sys.exit(summary.exit_code)
     if summary.steps:
         from sstep_verify.report.answer import unseen
+        from sstep_verify.report.plain import ungrouped
 
-        judged, steps = thousands(summary.steps_judged), thousands(summary.steps)
-        click.echo(f"judged {judged} of {steps} steps")
-        click.echo(f"not looked at: {'; '.join(unseen(results))}")
+        click.echo(f"judged {summary.steps_judged} of {summary.steps} steps")
+        click.echo(ungrouped(f"not looked at: {'; '.join(unseen(results))}"))
     if results.against_classical:
         from sstep_verify.report.stability import stability_sentence
 

@@ -12,7 +12,7 @@ from os import PathLike
 from types import NoneType
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
-from sstep_verify.errors import InputError, thousands
+from sstep_verify.errors import InputError
 from sstep_verify.files.records import decode, encode
 
 Key = TypeVar("Key", bound=Hashable)
@@ -124,7 +124,12 @@ def amount(value: float) -> str:
 
 def count(value: int | None) -> str:
     """An integer with thin spaces between thousands."""
-    return "–" if value is None else thousands(value)
+    return "–" if value is None else f"{value:,}".replace(",", "\u202f")
+
+
+def ungrouped(words: str) -> str:
+    """Words without the thin spaces of counts: a terminal shows plain digits, which scripts read."""
+    return words.replace("\u202f", "")
 
 
 def duration(seconds: float | None) -> str:

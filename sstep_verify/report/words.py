@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from sstep_verify.errors import counted, thousands, visible
+from sstep_verify.errors import counted, visible
 from sstep_verify.meanings import meaning_of
 from sstep_verify.quantities import required_quantities
 from sstep_verify.report.plain import at_least, at_most, grouped
@@ -217,12 +217,10 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.ROUNDED: lambda largest, count, of: (
         f"Most of the bound is the rounding of printed digits: up to {largest:.2g}"
         # Of a norm there is one number, whatever was printed.
-        + (f", in {thousands(int(count))} of {counted(int(of), 'value')}." if of > 1 else ".")
+        + (f", in {count:.0f} of {counted(int(of), 'value')}." if of > 1 else ".")
     ),
     NoteKind.UNPROVED: lambda *names: f"Declared, but shown by nothing: {', '.join(names)}.",
-    NoteKind.PRINTED: lambda known, of: (
-        f"Only {thousands(int(known))} of {thousands(int(of))} entries were printed."
-    ),
+    NoteKind.PRINTED: lambda known, of: f"Only {known:.0f} of {of:.0f} entries were printed.",
     NoteKind.MOVED: lambda: "The final vector was moved into the box first.",
     NoteKind.OWN_WORD: lambda: "The solver counted its messages itself; nothing else observed them.",
     NoteKind.RELATIVE: relative_of,
@@ -338,8 +336,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
     HintKind.FACTORISATION: lambda name: f"Check the declared factorisation: {name} would allow this.",
     HintKind.LOG_OF_INCREMENTS: lambda: "The log holds increments; it must hold the new values.",
     HintKind.LOG_NOT_WRITTEN: lambda count, of, first: (
-        f"{thousands(int(count))} of {thousands(int(of))} entries of the log are NaN, the first in step "
-        f"{first:.0f}."
+        f"{count:.0f} of {of:.0f} entries of the log are NaN, the first in step {first:.0f}."
         if count < of
         else "No entry of the log was written; write the new values into it, or declare no log."
     ),
@@ -355,8 +352,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         + (", or declare float32 if the run computes in it." if by == "steps" else ".")
     ),
     HintKind.PARTS_IN_FLOAT32: lambda over, of: (
-        f"{thousands(int(over))} of {thousands(int(of))} steps exceed the bound of float64, and "
-        "none exceeds that of float32. "
+        f"{over:.0f} of {of:.0f} steps exceed the bound of float64, and none exceeds that of float32. "
         "A kernel, gradient, increment or the data may be in float32: "
         "compute it in float64, or declare float32."
     ),
@@ -366,7 +362,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         + (", as it is without targets from a start of 0." if task == "krr" else ".")
     ),
     HintKind.STOPPED: lambda first: (
-        f"No value moves from iteration {thousands(int(first))} on, and all that is faulty is there: "
+        f"No value moves from iteration {int(first)} on, and all that is faulty is there: "
         "the run may have stopped early."
     ),
     HintKind.WINDOWS_CORRECT: lambda: (
@@ -393,7 +389,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
     ),
     HintKind.PART_OF_RUN: lambda: "The same defect in the whole run would change correct steps too.",
     HintKind.LAST_WINDOW: lambda steps, s: (
-        f"Only the last window is faulty, which has {thousands(int(steps))} of {counted(int(s), 'step')}."
+        f"Only the last window is faulty, which has {steps:.0f} of {counted(int(s), 'step')}."
     ),
     HintKind.READING: lambda kind, near, *rest: (
         f"The vector may be {reading(kind, near, *rest)}: so read, it is the optimum to {at_most(near, 1)}."
@@ -489,8 +485,8 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
     if verdict.executed and verdict.check in COMPARED:
         yield f"Compared with: {_compared(verdict)}."
     if verdict.coverage is not None:
-        over = cast(int, verdict.evidence.get("steps_over_bound", 0))
-        exceed = f" {thousands(over)} of these exceed{'s' * (over == 1)} the bound." if over else ""
+        over = verdict.evidence.get("steps_over_bound", 0)
+        exceed = f" {over} of these exceed{'s' * (over == 1)} the bound." if over else ""
         failed = verdict.status is Status.FAIL
         ended = len({one.run for one in verdict.raised})
         of = "it" if ended == 1 else "them"
@@ -869,7 +865,7 @@ def _with_part(defect: Defect) -> str:
 
 
 def _part(part: tuple[int, int]) -> str:
-    return "{} of {} faulty steps tried".format(*map(thousands, part))
+    return "{} of {} faulty steps tried".format(*part)
 
 
 def _further(defects: tuple[Defect, ...]) -> str:
@@ -892,12 +888,11 @@ def violated(verdict: Verdict) -> str:
 
 def coverage(looked_at: Coverage, *, failed: bool = False) -> str:
     """How much was judged; and, unless it `failed`, the chance to miss what happens rarely."""
-    words = [f"{thousands(looked_at.judged)} of {counted(looked_at.of, looked_at.unit)}."]
+    words = [f"{looked_at.judged} of {counted(looked_at.of, looked_at.unit)}."]
     if looked_at.flagged:
         words.append(
-            f"The float64 screen marked {thousands(looked_at.flagged)}; "
-            f"{thousands(looked_at.replayed)} {'was' if looked_at.replayed == 1 else 'were'} replayed "
-            "exactly."
+            f"The float64 screen marked {looked_at.flagged}; "
+            f"{looked_at.replayed} {'was' if looked_at.replayed == 1 else 'were'} replayed exactly."
         )
     if not failed and 0 < looked_at.judged < looked_at.of and looked_at.unit in ("step", "window"):
         missed = (1.0 - RARE) ** looked_at.judged
@@ -929,17 +924,17 @@ def term_why(why: str | None, largest: float | None) -> str:
     return TERM_WHY.get(reason, WHY[reason]).format(largest=math.inf if largest is None else largest)
 
 
-def compared_in_words(verdict: Mapping[str, Any]) -> str:
+def compared_in_words(verdict: Mapping[str, Any], number: Callable[[int], str] = str) -> str:
     """How many comparisons were made for a verdict of a report, of those possible; a window counts once."""
     unit, made = ("window", "compared") if verdict["check"] == "window-replay" else ("comparison", "made")
     units = unit + "s" * (verdict["planned"] != 1)
     was = "was" if verdict["executed"] == 1 else "were"
-    return f"{thousands(verdict['executed'])} of {thousands(verdict['planned'])} {units} {was} {made}"
+    return f"{number(verdict['executed'])} of {number(verdict['planned'])} {units} {was} {made}"
 
 
-def term_in_counts(term: Mapping[str, Any]) -> str:
+def term_in_counts(term: Mapping[str, Any], number: Callable[[int], str] = str) -> str:
     """How many comparisons tested a quantity of a report, and why none did."""
-    of = f"{thousands(term['planned'])} comparison{'s' * (term['planned'] != 1)}"
+    of = f"{number(term['planned'])} comparison{'s' * (term['planned'] != 1)}"
     why = term_why(term.get("why"), term.get("largest"))
     if not term["decided"]:
         said = (
@@ -949,9 +944,7 @@ def term_in_counts(term: Mapping[str, Any]) -> str:
         )
         return said + f": {why}" * (bool(why) and term["why"] != Why.NONE_DECIDED)
     was = "was" if term["decided"] == 1 else "were"
-    said = (
-        f"tested by {thousands(term['seen'])} of {of}, of which {thousands(term['decided'])} {was} decided"
-    )
+    said = f"tested by {number(term['seen'])} of {of}, of which {number(term['decided'])} {was} decided"
     return said + f": {why}" * bool(why)
 
 

@@ -133,7 +133,7 @@ def test_a_function_that_maintains_weights_passes_a_profile(log):
     declared = Declaration("mine", weights=0, factorisation="lu", log=log)
     report = verify(CallableSolver(function, declared), "smoke", tasks=["krr"], kernels=["linear"])
     assert report.passed, report
-    assert not {one.check for one in report.results.verdicts} & set(SHOWN)
+    assert not {one["check"] for one in report.results.verdicts} & set(SHOWN)
 
 
 def test_a_defect_fails():

@@ -108,7 +108,7 @@ def test_a_file_that_is_no_regular_one_is_refused_at_once(tmp_path):
     (tmp_path / "large.toml").write_text("#" * (LARGEST + 1), encoding="ascii")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     for name, words in (
-        ("pipe.toml", "not a regular file"), ("large.toml", "of at most"), ("bytes.toml", "not a TOML file"),
+        ("pipe.toml", "not a regular file"), ("large.toml", "at most"), ("bytes.toml", "not a TOML file"),
         ("absent.toml", "No such file"), ("a\0b.toml", "cannot be read"), ("x" * 5000 + ".toml", "cannot be read"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=words):

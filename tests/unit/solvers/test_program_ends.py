@@ -90,7 +90,7 @@ def test_a_large_problem_has_no_dense_array(tmp_path):
         ),
         ("short", "log.txt has 13 words, but there must be 14 numbers"),
         ("long", "log.bin has 120 bytes, but 14 float64 have 112"),
-        ("huge", "of at most 120 bytes"),
+        ("huge", "at most 120 bytes are read"),
         ("word", "log.txt, number 14: 'x' is no number"),
         ("digits", "at most 4 significant digits"),
         ("both", "both log.bin and log.txt"),
