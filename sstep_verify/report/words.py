@@ -366,8 +366,8 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         "the run may have stopped early."
     ),
     HintKind.WINDOWS_CORRECT: lambda: (
-        "The windows that hold faulty steps are correct from end to end: look at the log first, which may "
-        "hold other values than the steps made."
+        "The windows that hold faulty steps end within their bounds. Either windows cannot show so small "
+        "an error, or the log holds other values than the steps made."
     ),
     HintKind.UNDRAWN_MOVED: lambda apart="": (
         "The window is between the results of two runs, and no step of it drew this coordinate. "
