@@ -340,9 +340,7 @@ def _limits(found: Sequence[float]) -> Iterable[str]:
 
 
 def unseen(results: Results) -> Iterable[str]:
-    """What no verdict speaks of: larger problems, longer runs, more ranks, messages, larger s, steps,
-    quantities.
-    """
+    """What no verdict speaks of: larger problems and s, longer runs, more ranks, messages, quantities."""
     cases, summary = results.cases, results.summary
     compared = [one for one in results.verdicts if one["check"] != CONTRACT and one["executed"]]
     failed = [one for one in results.verdicts if one["status"] == Status.FAIL]
