@@ -111,7 +111,10 @@ class CoverageDocument:
 
     @property
     def in_words(self) -> str:
-        """The sentences, the largest ratios, and all that is not as it should be, in Markdown."""
+        """The sentences, the largest ratios, and all that is not as it should be, in Markdown.
+
+        Names of checks, choices and defects are code: they are no prose.
+        """
         ratios = [
             f"| {words} | {value} | {max(row.largest for row in own):.3g} |"
             for name, words in (("check", "check"), ("freedom", "choice"))
@@ -119,13 +122,16 @@ class CoverageDocument:
         ]
         parts = {
             "Cells with fewer decided runs, and no reason": self.neither,
-            "Pairs of choices that met in no decided run": list(self.unmet),
+            "Pairs of choices that met in no decided run": self.unmet,
             "Injected defects that were not detected": self.missed,
-            "Checks and values of choices of which no run was repeated with a defect": list(self.unplanted),
+            "Checks and values of choices of which no run was repeated with a defect": self.unplanted,
         }
-        whole = " ".join(f"{one}." for one in self.sentences)
-        head = (whole, "", "| of | | largest ratio |", "|---|---|---|", *ratios)
-        lists = ["\n".join(("", f"## {name}", "", *(lines or ["none"]))) for name, lines in parts.items()]
+        said = [f"- {one}." for one in self.sentences]
+        head = (*said, "", "| of | | largest ratio |", "|---|---|---|", *ratios)
+        lists = [
+            "\n".join(("", f"## {name}", "", *([f"- `{line}`" for line in lines] or ["none"])))
+            for name, lines in parts.items()
+        ]
         return "\n".join((*head, *lists, ""))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import combinations
 
 import numpy as np
@@ -229,4 +229,10 @@ def test_the_sentence_counts_cells_that_are_neither_covered_nor_explained():
     assert row.texts[0] == "30 (< 9.5%)"
     assert row.texts[3] == "no such thing"
     assert "| check | box | 0.5 |" in found.in_words
-    assert "box, log = no" in found.in_words
+    lines = found.in_words.splitlines()
+    assert [line for line in lines if line.startswith("- ")] == [
+        *(f"- {one}." for one in found.sentences),
+        *(f"- `{one}`" for one in (*found.neither, "one pair", *found.missed, "box, log = no")),
+    ]
+    assert "none" not in lines
+    assert replace(found, unmet=()).in_words.splitlines().count("none") == 1

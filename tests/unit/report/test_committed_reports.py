@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +17,13 @@ from sstep_verify.report.results import Campaign, Results, Summary, dumps
 from studies.committed import ANSWER, KEPT, MADE, keep
 from studies.power import measured_by
 from studies.report.sensitivity.corpus import CorpusDocument
-from studies.report.sensitivity.false_positives import AlarmsDocument, CoverageDocument
+from studies.report.sensitivity.false_positives import (
+    CROSSED,
+    AlarmsDocument,
+    CoverageDocument,
+    CoverageRow,
+    MirrorRow,
+)
 from studies.report.sensitivity.limits import LimitsDocument
 from studies.report.sensitivity.part import BASELINES, SensitivityDocument, drawn
 
@@ -96,6 +103,36 @@ def test_committed_tables_begin_with_the_columns_that_a_campaign_writes(tmp_path
                 written = tables[name.removesuffix(".csv")].write(tmp_path / name).read_text("utf-8")
                 committed = (REPORTS / campaign / "tables" / name).read_text("utf-8")
                 assert committed.startswith(written.rstrip()), (campaign, name)
+
+
+def test_the_words_on_coverage_are_those_of_the_committed_table_and_sentences():
+    tables, said = REPORTS / "false-alarms" / "tables", made("false-alarms")["sentences"]
+    pairs, detected = (
+        [int(one.replace(",", "")) for one in re.findall(r"[\d,]*\d", line)] for line in said[-2:]
+    )
+    with (tables / "coverage.csv").open(encoding="utf-8", newline="") as file:
+        rows = tuple(map(coverage_row, csv.DictReader(file)))
+    written = (tables / "coverage.md").read_text("utf-8")
+    unplanted = re.findall(r"^- `(.*)`$", written.partition("no run was repeated with a defect")[2], re.M)
+    assert pairs[0] == pairs[1], "pairs that never met are listed: read them here too"
+    found = CoverageDocument(
+        pairs[1], pairs[2], (), (MirrorRow("all", detected[1], detected[0]),), rows, tuple(unplanted)
+    )
+    assert found.sentences == tuple(said[1:])
+    assert found.in_words == written
+
+
+def coverage_row(row):
+    """A row of the committed table; a cell that begins with no count of runs holds the reason for none."""
+    counts = [re.match(r"(\d+)(?: \(|$)", row[place]) for place in CROSSED]
+    return CoverageRow(
+        row["check"],
+        row["choice"],
+        row["value"],
+        tuple(int(one[1]) if one else 0 for one in counts),
+        float(row["largest ratio"]),
+        {place: row[place] for place, one in zip(CROSSED, counts, strict=True) if not one},
+    )
 
 
 def whole(folder, name):
