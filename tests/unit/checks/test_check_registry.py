@@ -14,7 +14,7 @@ import pytest
 
 from sstep_verify import checks
 from sstep_verify.campaign.verdicts.runs import nothing_compared
-from sstep_verify.checks.registry import CHECKS, IN_ORDER, PRIMARY, checks_of, gates_of
+from sstep_verify.checks.registry import CHECKS, IN_ORDER, PRIMARY, case_of, checks_of, gates_of
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.trajectory import ROUNDED
 from sstep_verify.declaration import Declaration
@@ -83,3 +83,15 @@ def test_what_is_printed_to_the_last_bit_is_judged_by_its_ends_all_the_same(evid
         evidence=evidence,
     )
     assert gates_of([verdict]) == gates
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("log", [False, True])
+def test_on_several_ranks_the_further_s_are_asked_whether_the_ranks_agree(ranks, log):
+    stream = IndexStream("uniform", 2, 1, 8, seed=0)
+    declared = Declaration("some", log=log, ranks=ranks)
+    case = Case("some", PROBLEM, stream, (1, 5), 8, declared, further=(5,))
+    asked = {check.id for check in IN_ORDER if 5 in case_of(check, case).s_values}
+    assert ("rank-coherence" in asked) == (ranks > 1)
+    assert {"contract", "step-replay" if log else "window-replay"} <= asked
+    assert "optimum" not in asked
