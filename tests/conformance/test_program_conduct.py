@@ -55,7 +55,10 @@ REPLACED = {
     "os.mkfifo(here + '/rank-0.bin')": "not a regular file",
     "shutil.copy(here + '/initial.bin', here + '/rank-1.bin')": "left rank-1.bin, but it was started on 1 rank:",
     "shutil.copy(here + '/initial.bin', here + '/rank--1.bin')": "left rank--1.bin, but",
-    "shutil.copy(here + '/initial.bin', here + '/rank-0.bin')": "rank-coherence, s = 7",
+    "shutil.copy(here + '/initial.bin', here + '/rank-0.bin')": "but the log leads to",
+    "open(here + '/rank-0.bin', 'wb').write(b'!' * 8 * m); open(here + '/final.bin', 'wb').write(bytes(8 * m))": (
+        "but final holds 0.0: one of them is wrong"
+    ),
 }
 SECTIONS = {
     "open(here + '/notes.txt', 'w').close()": "left what nobody reads or judges: notes.txt",
@@ -120,6 +123,13 @@ def test_what_a_program_leaves_beside_its_result_is_told_and_cleared_away(temp, 
     assert SECTIONS[then] in notes
     assert bool(SECTIONS[then]) == ("told of its runs" in document["cases"][0]["facts"])
     assert running(mark) == []
+    assert list(temp.iterdir()) == []
+
+
+def test_a_log_that_leads_elsewhere_than_its_only_rank_is_no_difference_between_ranks(temp):
+    code, _, found = checked("shutil.copy(here + '/initial.bin', here + '/rank-0.bin')")
+    failed = {one["check"] for one in found["verdicts"] if one["status"] == "FAIL"}
+    assert (code, failed) == (1, {"step-replay"})
     assert list(temp.iterdir()) == []
 
 

@@ -195,6 +195,11 @@ def no_result(name: str) -> type[ProgramError]:
     return NoLogError if name in ("log", "indices") else NoResultError
 
 
+def is_left(folder: Path, name: str) -> bool:
+    """Whether a program left ``NAME.bin`` or ``NAME.txt``."""
+    return any(os.path.lexists(folder / f"{name}{end}") for end in (".bin", ".txt"))
+
+
 def _one_of(folder: Path, name: str, count: int, kind: str) -> bytes | list[bytes] | None:
     """What ``NAME.bin`` holds, or the words of ``NAME.txt``, so many numbers; None if neither is there."""
     found = [path for end in (".bin", ".txt") if os.path.lexists(path := folder / f"{name}{end}")]

@@ -14,7 +14,7 @@ import numpy as np
 from sstep_verify.adapters.callable import observed, record, start_vector
 from sstep_verify.adapters.program.file import ProgramFile
 from sstep_verify.adapters.program.folder import NUMBER_BYTES, Room, read_exchanged, read_printed
-from sstep_verify.adapters.program.numbers import TEXT_BYTES, read_ranks
+from sstep_verify.adapters.program.numbers import TEXT_BYTES, is_left, read_ranks
 from sstep_verify.adapters.program.run import REFUSED, TAIL, Ended, cleared_before_the_end, execute
 from sstep_verify.adapters.program.said import shortened
 from sstep_verify.adapters.program.tables import places_of
@@ -179,7 +179,8 @@ class ProgramSolver:
             if request.expose_panels and self.declaration.panels:
                 drawn = request.blocks() if left.drawn is None else left.drawn
                 left = replace(left, panels=read_panels(folder, request, drawn, described.conventions.rows))
-            fingerprints = self._of_each_rank(folder, taken)
+            if ends := self._of_each_rank(folder, taken):
+                left = _ended_as_rank_0(left, ends[0], self._program.writes, folder)
             witnessed = witness_names(folder) if self._program.witness else set()
             if others := room.others({*ours, *self._read_names(places), *witnessed}):
                 self.remarks[f"it left what nobody reads or judges: {others}"] = None
@@ -193,7 +194,7 @@ class ProgramSolver:
             counters={"windows": -(-request.iterations // request.s)} | counters,
             seen=seen,
             received=received,
-            fingerprints={request.iterations: fingerprints} if fingerprints else {},
+            fingerprints={request.iterations: tuple(map(fingerprint, ends))} if ends else {},
         )
 
     def _result_bytes(self, request: RunRequest) -> int:
@@ -206,13 +207,13 @@ class ProgramSolver:
         }
         return TEXT_BYTES * (numbers[self._program.writes] + self._ranks * samples)
 
-    def _of_each_rank(self, folder: Path, taken: Translation) -> tuple[str, ...]:
-        """Fingerprints of the final a of every rank; of a program whose a is rounded none."""
+    def _of_each_rank(self, folder: Path, taken: Translation) -> list[np.ndarray]:
+        """The final a of every rank; of a program whose a is rounded none."""
         vectors = read_ranks(folder, self._ranks, len(taken.order))
         if self.described.rounded:
-            return ()
+            return []
         own, places = np.argsort(taken.order), np.arange(len(taken.order))
-        return tuple(fingerprint(taken.ours(vector[own], places)[0]) for vector in vectors)
+        return [taken.ours(vector[own], places)[0] for vector in vectors]
 
     def _read_names(self, places: dict[str, object]) -> set[str]:
         """Names of all files that a run may leave and that are read."""
@@ -307,3 +308,21 @@ class ProgramSolver:
                 "the last collective of each"
             )
         return ""
+
+
+def _ended_as_rank_0(left: Trajectory, end: np.ndarray, writes: str, folder: Path) -> Trajectory:
+    """A run with the alpha of rank 0 as its end, where nothing but a log says where it ended.
+
+    The log must then lead there, as it must lead to a final alpha. It is a NoResultError if another file
+    says that the run ended elsewhere: ranks that agree with each other are no incoherent ranks.
+    """
+    if writes == "log" and not is_left(folder, "final"):
+        return replace(left, alphas=np.concatenate((left.alphas[:-1], end[None])))
+    if (apart := np.flatnonzero(left.final != end)).size:
+        place = apart[0]
+        name = "final" if is_left(folder, "final") else writes
+        raise NoResultError(
+            f"rank-0 holds {float(end[place])!r} in alpha[{place}] at the end, but {name} holds "
+            f"{float(left.final[place])!r}: one of them is wrong"
+        )
+    return left
