@@ -373,7 +373,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         "The window is between the results of two runs, and no step of it drew this coordinate. "
         "Earlier steps may differ."
         if apart
-        else "No step drew this coordinate."
+        else "No step drew this coordinate since alpha was last recorded."
     ),
     HintKind.STARTED_ELSEWHERE: lambda: "The run may have started from another alpha.",
     HintKind.STARTED_AT_ZERO: lambda: "The run started from 0, and not from the alpha asked for.",
@@ -781,8 +781,8 @@ def _log_elsewhere(verdict: Verdict, at: Place) -> str:
     held = next((one.detail[0] for one in verdict.hints if one.kind is HintKind.LOG_IN_FLOAT64), None)
     if held is not None:
         return f"{entry} in {held}, and the log holds it in float64, as {at.expected!r}"
-    if at.expected is not None and math.isnan(at.expected):
-        return f"{entry} as {at.found!r}, but the log has NaN for it"
+    if at.expected is None or math.isnan(at.expected):  # In plain values NaN is None.
+        return f"{entry} as {at.found!r}, but the log holds no finite number for it"
     explained = {HintKind.LOG_OF_INCREMENTS, HintKind.LOG_IN_FLOAT32} & {one.kind for one in verdict.hints}
     either = "" if explained else ". Either may be wrong"
     return f"{entry} as {at.found!r}, but the log leads to {at.expected!r}{either}"

@@ -219,3 +219,18 @@ def test_no_defect_explains_a_coordinate_that_moved_though_no_step_drew_it():
     verdict = with_log_changed(moved)
     assert (verdict.status, verdict.requirement, verdict.defects) == (Status.FAIL, "S-3.12", ())
     assert HintKind.UNDRAWN_MOVED in hinted(verdict)
+
+
+def test_a_coordinate_that_moved_undrawn_may_have_been_drawn_before():
+    """The hint is about the steps since alpha was last recorded, and its words say no more."""
+
+    def moved(case, run):
+        before, last = (int(one) for one in run.iterations[-2:])
+        early = set(case.stream.blocks(0, before).ravel().tolist())
+        late = set(case.stream.blocks(before, last).ravel().tolist())
+        alphas = run.alphas.copy()
+        alphas[-1, min(early - late)] += 1.0
+        return replace(run, alphas=alphas)
+
+    verdict = with_log_changed(moved)
+    assert HintKind.UNDRAWN_MOVED in hinted(verdict)

@@ -523,6 +523,19 @@ def test_a_card_without_a_place_says_what_was_found(tmp_path):
     assert "Found" not in found
 
 
+@pytest.mark.parametrize("logged", [math.nan, None, 0.25])
+def test_a_card_says_of_a_log_without_a_number_what_the_verdict_says(logged):
+    """In plain values there is no NaN."""
+    wrong = verdict(
+        "a", Status.FAIL, s=7, check="step-replay", executed=0, requirement="S-5.2",
+        place=Place(0, 18, 7, found=0.5, expected=logged, item="log"),
+    )  # fmt: skip
+    (failure,) = failures(document([case("a", Status.FAIL)], [wrong], 1))
+    (what,) = (line.text for line in lines(failure) if line.name == "What")
+    assert what == first_line(wrong)
+    assert ("Either" in what) is (logged == 0.25)
+
+
 def test_unexpected_failures_and_the_smallest_s_come_first():
     cases = [case(name, Status.FAIL) for name in "abc"]
     told = [verdict("a", Status.FAIL, s=16), verdict("b", Status.FAIL, s=7), verdict("c", Status.FAIL, s=2)]
