@@ -381,9 +381,34 @@ def unseen(results: Results) -> Iterable[str]:
         yield f"steps and windows at {s_in_words(short)}: only final vectors were compared"
     if not ends and (left := summary.steps - summary.steps_judged):
         yield f"{count(left)} of {count(summary.steps)} steps"
+    yield from _never_met(judged, compared)
     if hidden := _not_tested(results):
         several = ", ".join(f"{name} on {counted(number, noun)}" for name, number in hidden.items())
         yield f"some parts of a step: {several}"
+
+
+def _never_met(cases: Sequence[Case], compared: Iterable[dict]) -> Iterable[str]:
+    """What none of the problems has, though a solver may go wrong with it, and what no run began from."""
+    svm = [case for case in cases if case.task != "krr"]
+    if svm and all(has_one_label(case.dataset) for case in svm):
+        yield "samples of label -1 (every label was +1)"
+    powers = [case.kernel for case in cases if case.kernel.startswith("polynomial ")]
+    if powers and all(kernel.endswith(" c=0") for kernel in powers):
+        yield "polynomial kernels with an offset (every offset was 0)"
+    blocks = [case.block for case in cases if case.task == "krr"]
+    if blocks and max(blocks) == 1:
+        yield "blocks of several coordinates (every b was 1)"
+    # A case whose stream begins later has a first alpha of its own.
+    later = {case.id for case in cases if "start=" in case.id}
+    inside = [one for one in compared if one["check"] in JUDGE_STEPS]
+    begun = any(one["case"] in later or _noted(one, NoteKind.CONTINUED) for one in inside)
+    if not begun and any(case.of_runs for case in cases):
+        yield "runs that begin elsewhere than at alpha = 0"
+
+
+def has_one_label(dataset: str) -> bool:
+    """Whether an embedded set is one of those whose labels are all +1."""
+    return dataset.startswith(("edges", "middle")) and dataset.endswith("_one_label")
 
 
 def _number(value: object) -> int:

@@ -11,9 +11,10 @@ import pytest
 from test_reporting_documents import case, document, every_status, verdict
 from test_reporting_page import Page, html_of
 
+from sstep_verify.problems.data import embedded
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report import budget, write
-from sstep_verify.report.answer import Count, answer_of, by_s, unseen
+from sstep_verify.report.answer import Count, answer_of, by_s, has_one_label, unseen
 from sstep_verify.report.cards import lines
 from sstep_verify.report.case import GAP, Run, Series
 from sstep_verify.report.plain import count, promised
@@ -39,6 +40,9 @@ from sstep_verify.verdict import (
     Sensitivity,
     Status,
 )
+
+ELSEWHERE = Note(NoteKind.CONTINUED, (40.0, 2.0, "step"))
+"""A run that began elsewhere than at alpha = 0 was judged."""
 
 (OF_OVERLAP,) = (one.number for one in specification().sentences if "overlap" in one.quantities)
 
@@ -178,7 +182,7 @@ def test_problems_on_which_every_run_ended_in_an_error_are_counted_by_its_kind()
 
 
 def test_what_was_not_looked_at_follows_from_the_records():
-    none = rows_of(judged([case("a")], [verdict("a")], {"a": [2]}))["Not looked at"]
+    none = rows_of(judged([case("a")], [verdict("a", notes=(ELSEWHERE,))], {"a": [2]}))["Not looked at"]
     assert [part.partition(" ")[0] for part in none] == ["larger", "runs", "several", "communication", "s"]
     ranked = case("a", facts={"ranks": 4})
     hidden = rows_of(judged([case("a")], [verdict("a", terms=(missed(),))], {"a": [2]}))
@@ -201,6 +205,44 @@ def test_what_was_not_looked_at_follows_from_the_records():
     ]
     ends = rows_of(judged([case("a")], [verdict("a", check="trajectory")], {"a": [2]}))["Not looked at"]
     assert any("only final vectors" in part for part in ends)
+
+
+def not_met(*cases, notes=()):
+    """What none of these problems has, by its words."""
+    right = {one.id: [2] for one in cases}
+    told = list(unseen(judged(cases, [verdict(one.id, notes=notes) for one in cases], right)))
+    words = {"label": "label -1", "offset": "an offset", "block": "of several", "start": "begin elsewhere"}
+    return {name for name, said in words.items() if any(said in part for part in told)}
+
+
+def test_what_none_of_the_problems_has_is_not_looked_at():
+    """A solver that errs with one label, with an offset or with a block of several passes where none has it."""
+    plus = case("a", dataset="edges-11x10_one_label")
+    both, none = case("b", dataset="edges-11x10"), case("c", kernel="polynomial d=3 c=0")
+    offset = case("d", kernel="polynomial d=2 c=1.5")
+    single = case("e", task="krr", dataset="dense-20x8_regression", block=1)
+    several = replace(single, id="f", block=3)
+    expected = [
+        ((plus,), {"label"}), ((plus, both), set()), ((none,), {"offset"}), ((none, offset), set()),
+        ((both,), set()), ((single,), {"block"}), ((single, several), set()), ((plus, single), {"label", "block"}),
+    ]  # fmt: skip
+    for cases, names in expected:
+        assert not_met(*cases, notes=(ELSEWHERE,)) == names
+
+
+def test_a_start_elsewhere_was_looked_at_where_a_run_was_continued_or_had_a_first_alpha():
+    one, later = case("a"), case("data/linear/svm-l1/C=1/mine-start=3")
+    assert not_met(one) == {"start"}
+    assert not_met(one, notes=(ELSEWHERE,)) == not_met(later) == set()
+
+
+@pytest.mark.parametrize("like", [*embedded.LIKE, *embedded.SHAPES, "duke", "my"])
+@pytest.mark.parametrize("size", ["", "-11x10", "-267x9"])
+@pytest.mark.parametrize("end", ["", embedded.ONE_LABEL, embedded.REGRESSION])
+def test_a_data_set_of_one_label_is_known_by_its_name(like, size, end):
+    name = like + size + end
+    if embedded.knows(name):
+        assert has_one_label(name) == embedded.has_one_label(name)
 
 
 def test_what_failed_was_looked_at():
