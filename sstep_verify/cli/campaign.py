@@ -243,7 +243,7 @@ def finish(
             click.echo(f"  {status} {case.id}: {reason}{_others(stands) if stands else ''}")
             for cause in more:  # What is said of an earlier problem is said once.
                 first = causes.setdefault(cause, case.id)
-                words = cause if first == case.id else f"The same as on {first}."
+                words = cause if first == case.id else f"What is said of {first} is said here too."
                 click.echo(textwrap.indent(words, "    "))
             for line in _wider(results.verdicts_of(case.id)):
                 click.echo(f"    {line}")

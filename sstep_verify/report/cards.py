@@ -25,7 +25,7 @@ from sstep_verify.specification import text_of
 from sstep_verify.verdict import WORST_STEP, HintKind, Verdict
 
 MOST_CARDS = 6
-"""Cards that are open; those of further kinds of failures are folded."""
+"""Cards that are open; those of further groups are folded."""
 
 
 class Line(NamedTuple):
