@@ -236,11 +236,11 @@ def deciders(case: Case) -> tuple[str, ...]:
 def case_of(check: Check, case: Case) -> Case:
     """A case with those s that a check judges: all, or all but the further ones.
 
-    Contract and `deciders` judge the further ones; on several ranks rank-coherence does so too, since
-    `deciders` look at the alpha of one rank.
+    Contract and `deciders` judge the further ones. On several ranks so do rank-coherence and message-count:
+    `deciders` look at the alpha of one rank, and at no message.
     """
-    judged = check.id in deciders(case) or (check.id == rank_coherence.ID and case.formulas.ranks > 1)
-    if check.all_runs or not case.further or judged:
+    judging = (*deciders(case), *((rank_coherence.ID, message_count.ID) if case.formulas.ranks > 1 else ()))
+    if check.all_runs or not case.further or check.id in judging:
         return case
     return replace(case, s_values=tuple(s for s in case.s_values if s not in case.further))
 

@@ -87,11 +87,11 @@ def test_what_is_printed_to_the_last_bit_is_judged_by_its_ends_all_the_same(evid
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 @pytest.mark.parametrize("log", [False, True])
-def test_on_several_ranks_the_further_s_are_asked_whether_the_ranks_agree(ranks, log):
+def test_on_several_ranks_the_further_s_are_asked_for_ranks_and_messages(ranks, log):
     stream = IndexStream("uniform", 2, 1, 8, seed=0)
     declared = Declaration("some", log=log, ranks=ranks)
     case = Case("some", PROBLEM, stream, (1, 5), 8, declared, further=(5,))
     asked = {check.id for check in IN_ORDER if 5 in case_of(check, case).s_values}
-    assert ("rank-coherence" in asked) == (ranks > 1)
+    assert {"rank-coherence", "message-count"} <= asked if ranks > 1 else "rank-coherence" not in asked
     assert {"contract", "step-replay" if log else "window-replay"} <= asked
     assert "optimum" not in asked
