@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled, inlined
 
 FORM = "a line is 'target index:value index:value ...', indices ascending from 1"
 """The way out that every message ends in."""
@@ -26,62 +26,110 @@ _FORTRAN = re.compile(rb"(?<=[0-9.])[dD](?=[+-]?[0-9])")
 
 _COMMENT = re.compile(rb"#[^\n]*")
 
-(
-    _BEGIN, _SIGN, _DIGITS, _POINT, _FRACTION, _LETTER, _EXPONENT_SIGN, _EXPONENT,
-    _BLANK, _PLUS, _INDEX, _VALUE, _RETURN, _FAULT,
-) = range(14)  # fmt: skip
-"""Where a reader is in a line: at its beginning, in the parts of a number, between pairs, in an index,
-before a value, behind a carriage return, or behind a fault."""
+_LF, _CR, _SPACE, _PLUS, _MINUS, _POINT, _ZERO, _COLON, _LETTER = b"\n\r +-.0:e"
+_SIGNS, _BLANKS, _BETWEEN = tuple(b"+-"), tuple(b" \t"), tuple(b" \t\r\n")
+_CASE = 0x20
+"""Bit in which small letters differ from large ones."""
 
-_NUMBER = {_SIGN: b"+-", _DIGITS: b"0123456789", _POINT: b"."}
-_BEHIND = {_BLANK: b" \t", _RETURN: b"\r", _BEGIN: b"\n"}
-_NEXT = {
-    _BEGIN: {**_NUMBER, _BEGIN: b" \t\n", _RETURN: b"\r"},
-    _SIGN: {_DIGITS: b"0123456789", _POINT: b"."},
-    _DIGITS: {_DIGITS: b"0123456789", _FRACTION: b".", _LETTER: b"eE", **_BEHIND},
-    _POINT: {_FRACTION: b"0123456789"},
-    _FRACTION: {_FRACTION: b"0123456789", _LETTER: b"eE", **_BEHIND},
-    _LETTER: {_EXPONENT_SIGN: b"+-", _EXPONENT: b"0123456789"},
-    _EXPONENT_SIGN: {_EXPONENT: b"0123456789"},
-    _EXPONENT: {_EXPONENT: b"0123456789", **_BEHIND},
-    _BLANK: {_PLUS: b"+", _INDEX: b"0123456789", **_BEHIND},
-    _PLUS: {_INDEX: b"0123456789"},
-    _INDEX: {_INDEX: b"0123456789", _VALUE: b":"},
-    _VALUE: _NUMBER,
-    _RETURN: {_RETURN: b"\r", _BEGIN: b"\n"},
-}
-"""Lines without a comment that are right but for the order of indices and the size of numbers."""
+_LARGEST_EXACT = 2**53
+"""Up to here every whole number is one of float64."""
 
-_TABLE = np.full((len(_NEXT), 256), _FAULT, dtype=np.uint8)
-for _state, _ways in _NEXT.items():
-    for _reached, _bytes in _ways.items():
-        _TABLE[_state, list(_bytes)] = _reached
+_BEYOND = 2**59
+"""A whole number that is larger than any that is used; ten times as much still is one of int64."""
 
-_ENDS = frozenset({_BEGIN, *(_state for _state, _ways in _NEXT.items() if _BEGIN in _ways)})
-"""Where a text may end."""
+_POWERS = np.array([float(10**power) for power in range(23)])
+"""Powers of ten that are numbers of float64: a product with one, or a quotient, is rounded once."""
+
+
+@inlined
+def _digits(text, place, number):
+    """A whole number continued by the digits at a place, `_BEYOND` at most; where they end."""
+    while _ZERO <= text[place] < _ZERO + 10:
+        number = min(10 * number + np.int64(text[place]) - _ZERO, _BEYOND)
+        place += 1
+    return number, place
+
+
+@inlined
+def _number(text, begin, powers):
+    """The number at a place, or NaN where this cannot round it; where it ends, -1 if it is none."""
+    first = begin + (text[begin] in _SIGNS)
+    number, place = _digits(text, first, 0)
+    digits, scale = place - first, 0
+    if text[place] == _POINT:
+        first = place + 1
+        number, place = _digits(text, first, number)
+        scale = first - place
+        digits -= scale
+    if digits == 0:
+        return math.nan, -1
+    if text[place] | _CASE == _LETTER:
+        sign = text[place + 1]
+        first = place + 1 + (sign in _SIGNS)
+        exponent, place = _digits(text, first, 0)
+        if place == first:
+            return math.nan, -1
+        scale += -exponent if sign == _MINUS else exponent
+    if number > _LARGEST_EXACT or abs(scale) >= powers.size:
+        return math.nan, place
+    size = number / powers[-scale] if scale < 0 else number * powers[scale]
+    return -size if text[begin] == _MINUS else size, place
+
+
+@inlined
+def _put(text, begin, end, left, used):
+    """Append a number to those that are left, with a blank behind it; the places used."""
+    for place in range(begin, end):
+        left[used] = text[place]
+        used += 1
+    left[used] = _SPACE
+    return used + 1
 
 
 @compiled
-def _counted(text, table, begin, fault, blank, value, counts):
-    """Set the number of pairs of each line of samples; how many lines, and where the text ends."""
-    state, rows, pairs, held = begin, 0, 0, False
-    for byte in text:
-        state = table[state, byte]
-        if state == fault:
-            break
-        if byte == 10:
-            if held:
-                counts[rows] = pairs
-                rows += 1
-            pairs, held = 0, False
-        elif state == value:
-            pairs += 1
-        elif begin < state < blank:
-            held = True
-    if held:
-        counts[rows] = pairs
-        rows += 1
-    return rows, state
+def _read(text, largest, powers, targets, counts, indices, values, left):
+    """Read lines that end in LF and hold no comment; how many samples, and how many bytes of `left`.
+
+    Sets targets, pairs of each, their indices from 0, and values. A number that is not rounded here is NaN,
+    and its text is appended to `left`. Of faults, here -1 samples, numbers that are too large are none.
+    """
+    place, rows, pairs, used = 0, 0, 0, 0
+    while place < text.size:
+        byte = text[place]
+        if byte == _LF or byte in _BLANKS:
+            place += 1
+            continue
+        if byte != _CR:
+            begin = place
+            targets[rows], place = _number(text, begin, powers)
+            if place < 0:
+                return -1, 0
+            if math.isnan(targets[rows]):
+                used = _put(text, begin, place, left, used)
+            before, first = 0, pairs
+            while text[place] in _BLANKS:
+                place += 1
+                if text[place] in _BETWEEN:
+                    continue
+                index, end = _digits(text, place + (text[place] == _PLUS), 0)
+                if not before < index <= largest or text[end] != _COLON:
+                    return -1, 0
+                begin = end + 1
+                values[pairs], place = _number(text, begin, powers)
+                if place < 0:
+                    return -1, 0
+                if math.isnan(values[pairs]):
+                    used = _put(text, begin, place, left, used)
+                indices[pairs] = index - 1
+                before = index
+                pairs += 1
+            counts[rows] = pairs - first
+            rows += 1
+        while text[place] == _CR:
+            place += 1
+        if text[place] != _LF:
+            return -1, 0
+    return rows, used
 
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r[^\r\n]")
@@ -126,32 +174,33 @@ def samples_in(text: bytes, largest: int) -> Samples | None:
         Largest index allowed.
     """
     text = _COMMENT.sub(b"", text) if b"#" in text else text
-    counts = _counts(text)
-    if counts is None:
-        text = _FORTRAN.sub(b"e", text)
-        counts = _counts(text)
-        if counts is None:
-            return None
-    if not counts.size:
-        return NO_SAMPLES
-    numbers = np.fromstring(text.replace(b":", b" "), sep=" ")
-    starts = np.cumsum(counts) - counts
-    targets = np.arange(counts.size) + 2 * starts
-    pairs = np.delete(numbers, targets).reshape(-1, 2)
-    before = np.concatenate([[0.0], pairs[:-1, 0]])[: len(pairs)]
-    before[starts[counts > 0]] = 0.0
-    ascending = (before < pairs[:, 0]) & (pairs[:, 0] <= largest)
-    if not (ascending.all() and np.isfinite(numbers).all()):
+    text = text if text.endswith(b"\n") else text + b"\n"
+    samples = _samples_in(text, largest)
+    return _samples_in(_FORTRAN.sub(b"e", text), largest) if samples is None else samples
+
+
+def _samples_in(text: bytes, largest: int) -> Samples | None:
+    """The same of lines that all have their ends, no comment, and exponents as C prints them."""
+    most, stored = text.count(b"\n"), text.count(b":")
+    targets, counts = np.empty(most), np.empty(most, dtype=np.int64)
+    indices, values = np.empty(stored, dtype=np.int32), np.empty(stored)
+    content, left = np.frombuffer(text, dtype=np.uint8), np.empty(len(text), dtype=np.uint8)
+    rows, used = _read(content, largest, _POWERS, targets, counts, indices, values, left)
+    if rows < 0:
         return None
-    return Samples(numbers[targets], counts, pairs[:, 0].astype(np.int32) - 1, pairs[:, 1])
-
-
-def _counts(text: bytes) -> np.ndarray | None:
-    """Pairs of each line of samples; None unless lines are right but for the order and size of numbers."""
-    counts = np.empty(text.count(b"\n") + 1, dtype=np.int64)
-    content = np.frombuffer(text, dtype=np.uint8)
-    rows, state = _counted(content, _TABLE, _BEGIN, _FAULT, _BLANK, _VALUE, counts)
-    return counts[:rows] if state in _ENDS else None
+    targets, counts = targets[:rows], counts[:rows]
+    if used:
+        numbers = np.fromstring(left[:used].tobytes(), sep=" ")
+        if not np.isfinite(numbers).all():
+            return None
+        # As they come in the text: the target of a sample before its values.
+        starts = np.cumsum(counts) - counts
+        unknown = np.flatnonzero(np.isnan(values)), np.flatnonzero(np.isnan(targets))
+        order = np.argsort(np.concatenate([unknown[0], starts[unknown[1]] - 0.5]), kind="stable")
+        found = np.empty(numbers.size)
+        found[order] = numbers
+        values[unknown[0]], targets[unknown[1]] = np.split(found, [unknown[0].size])
+    return Samples(targets, counts, indices, values)
 
 
 def require_right(line: bytes, largest: int) -> None:

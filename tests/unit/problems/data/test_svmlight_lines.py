@@ -84,3 +84,30 @@ def test_decimals_of_any_length_are_correctly_rounded(numbers):
     found = samples_in(text, LARGEST)
     assert found is not None
     assert found.targets.tolist() == [float(word) for word in kept]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["", "-", "+"]),
+            st.one_of(st.integers(2**53 - 9, 2**53 + 9), st.integers(0, 10**19)),
+            st.integers(0, 20),
+            st.integers(-30, 30),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+@example([("-", 0, 3, 0)])
+@example([("", 2**53, 0, 22), ("", 2**53 + 1, 0, -22), ("-", 2**53 - 1, 0, 23)])
+def test_numbers_are_rounded_as_python_rounds_them_wherever_their_digits_end(numbers):
+    words = []
+    for sign, whole, point, exponent in numbers:
+        digits = str(whole).rjust(point + 1, "0")
+        cut = len(digits) - point
+        words.append(f"{sign}{digits[:cut]}.{digits[cut:]}e{exponent}")
+    pairs = " ".join(f"{index}:{word}" for index, word in enumerate(words, 1))
+    found = samples_in(f"{words[-1]} {pairs}\n{words[0]}\n".encode(), LARGEST)
+    assert found is not None
+    assert found.values.tobytes() == np.array([float(word) for word in words]).tobytes()
+    assert found.targets.tobytes() == np.array([float(words[-1]), float(words[0])]).tobytes()
