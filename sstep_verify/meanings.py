@@ -86,6 +86,7 @@ MEANINGS: dict[str, str] = {
     ),
     "draws one place behind": "draws are those one place earlier in the index stream",
     "draws one place ahead": "draws are those one place later in the index stream",
+    "draws of a window in reverse order": "each window makes its steps from its last draw to its first",
     "draws in reverse order": "draws are those of the index stream from its end to its start",
     "one iteration fewer": "the last iteration is not made, or leaves nothing",
     "one iteration more": "one more iteration is made",

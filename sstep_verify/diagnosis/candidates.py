@@ -39,6 +39,7 @@ SUBTRACTED = Mutation("increments subtracted", write_back=-1)
 """K-RR: ``alpha[block] -= D``."""
 
 SMALL = "small steps left out"
+REVERSED_WINDOWS = "draws of a window in reverse order"
 OLD_A, OLD_ROWS = "alpha of the window before", "kernel rows of the window before"
 SOLVED_ONCE = "repeated coordinate solved for once"
 
@@ -67,16 +68,18 @@ SELDOM = (
     Mutation(OLD_A, late="A"),
     Mutation(OLD_ROWS, late="K"),
     Mutation(OLD_ROWS, late="Q"),
+    Mutation(REVERSED_WINDOWS, backwards=True),
     *(Mutation(SMALL, threshold=10.0**-digits) for digits in range(1, 16)),
 )
-"""Mistakes that act from the second or third draw on, from the second window on, or in small steps."""
+"""Mistakes that act from the second or third draw on, from the second window on, in the order of the steps
+of a window, or in small steps."""
 
 PUBLIC_PAIRS = ((LABELS, NORMS),)
 """Two mistakes at once that public code makes: of the problem, and of the kernel rows."""
 
 BETWEEN = {
     "kernel", "kernel_overlap", "overlap", "omega_overlap", "lose_tail", "assign_once", "corrected",
-    "earlier", "repeats", "alike",
+    "earlier", "repeats", "alike", "backwards",
 }  # fmt: skip
 """What relates the steps of a window: fields of a mutation that change nothing where it is a single one."""
 

@@ -58,6 +58,8 @@ class Mutation:
     early : bool
         Each draw is replaced by the next one of the stream, the very last by the first. Of a window alone
         the steps after the first are made: what it draws last is not among its coordinates.
+    backwards : bool
+        The steps of a window are made from its last draw to its first.
     lose_tail : bool
         Leave out the last window if it is shorter than s.
     assign_once : bool
@@ -104,6 +106,7 @@ class Mutation:
     write_back: Factor = 1
     boundary: Factor = 1
     early: bool = False
+    backwards: bool = False
     lose_tail: bool = False
     assign_once: bool = False
     corrected: tuple[int | None, int | None] = (None, None)

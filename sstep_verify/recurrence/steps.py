@@ -241,7 +241,8 @@ def mutable_window(
         weighted = weighted_by(arithmetic, window.targets, increments, finisher.signed)
         latest: Sequence[Scalar] = []
         earlier: list[list] = []
-        for step in range(int(mutation.early), len(window.draws)):
+        order = range(int(mutation.early), len(window.draws))
+        for step in reversed(order) if mutation.backwards else order:
             block, sums = window.draws[step], []
             seen = increments
             if not everything:
