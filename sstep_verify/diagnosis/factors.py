@@ -181,7 +181,13 @@ class Factor(NamedTuple):
         return self.size is None or high - low <= SURE * max(abs(low), abs(high))
 
     def holds(self, mutation: Mutation) -> bool:
-        """Whether a mutation changes nothing but this quantity."""
+        """Whether a mutation changes nothing but this quantity.
+
+        What omega adds to a gradient of own increments is a factor on their kernel entry, where entries of
+        the diagonal are alike.
+        """
+        if self.name == quantities.SAME and mutation.changes.keys() == {"omega_overlap"}:
+            return True
         both = TERMS[quantities.KERNEL] + TERMS[quantities.SAME]
         terms = both if self.words == CORRECTIONS else TERMS.get(self.name, ("diagonal",))
         return bool(mutation.changes) and mutation.changes.keys() <= set(terms)
