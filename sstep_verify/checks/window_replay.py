@@ -81,6 +81,9 @@ ID = "window-replay"
 DRIFT = 2.0**-20
 """Share of the largest alpha up to which an error may be drift; a hint depends on it, and no verdict."""
 
+TELLING = 3
+"""Correct windows that move most, and those that move least, in which several causes are told apart."""
+
 SOURCES = ("data", SCREEN)
 """What windows are compared with: their exact replay from the data, or the float64 screen."""
 
@@ -225,7 +228,14 @@ def _judge_run(
         elif case.diagnose and not any(one.end and one.status is Status.PASS for one in comparisons):
             correct = _correct_windows(again, s, screened.judged - exact, replays)
         replayed_too = [*correct, *comparisons]
-        causes = [] if still else causes_of(case, width, replayed_too, between=between)
+
+        def further() -> list[Comparison]:
+            others = judged - {one.window.begin for one in replayed_too}
+            more = [] if stopped else _telling_windows([trajectory, *again], s, others, replays)
+            correct.extend(more)
+            return more
+
+        causes = [] if still else causes_of(case, width, replayed_too, between=between, further=further)
         if case.declaration.log:
             # step-replay tells small steps left out: at a window's end a value below its limit looks alike.
             causes = [cause for cause in causes if not cause.mutation.threshold]
@@ -316,6 +326,32 @@ def _correct_windows(
     ]
     first_and_last = complete[:1] + complete[1:][-1:]
     return [replays.replay_and_compare(run, window, names=()) for run, window in first_and_last]
+
+
+def _telling_windows(
+    runs: list[Trajectory], s: int, begins: Collection[int], replays: WindowReplays
+) -> list[Comparison]:
+    """Exact replays of some complete windows that are correct: those that move most values, and least.
+
+    What explains the failed windows as well as the mistake does may be refuted there.
+    """
+    known = {
+        begin: (run, Window(begin, begin + s))
+        for run in runs
+        for begin in sorted(begins)
+        if {begin, begin + s} <= {*run.iterations.tolist()}
+    }
+
+    def moves(begin: int) -> tuple[int, float]:
+        run = known[begin][0]
+        change = np.abs(run.at(begin + s) - run.at(begin))
+        inside = run.at(begin + s)[change > 0]
+        return np.unique(inside[inside != 0.0]).size, float(change.max())
+
+    moved = {begin: size for begin in known if (size := moves(begin))[1] > 0}
+    by_count = sorted(moved, key=lambda begin: (-moved[begin][0], begin))[:TELLING]
+    by_size = sorted(moved, key=lambda begin: (moved[begin][1], begin))[:TELLING]
+    return [replays.replay_and_compare(*known[begin], names=()) for begin in sorted({*by_count, *by_size})]
 
 
 def _sources(comparisons: list[Comparison]) -> dict[str, dict]:

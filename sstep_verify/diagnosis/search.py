@@ -6,7 +6,7 @@ all of them are named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -39,13 +39,17 @@ class Place(Protocol):
 
 
 def explanations(
-    suspects: Suspects, places: Sequence[Place], right: Sequence[Place] = ()
+    suspects: Suspects,
+    places: Sequence[Place],
+    right: Sequence[Place] = (),
+    further: Callable[[], Sequence[Place]] = tuple,
 ) -> list[Candidate]:
     """The candidates that end everywhere as the solver did: single mistakes, or known pairs if none does.
 
     Places are what the solver did where it is wrong; where there is nothing, nothing explains it. Those
     stand that end as it did where it is right too; all of them, with a doubt, where none does, since a
-    mistake may act in a part of a run. None is a mistake in the steps where right steps would end
+    mistake may act in a part of a run. Where several stand, or small steps that are left out, they are
+    tried at `further` places where it is right. None is a mistake in the steps where right steps would end
     everywhere as near as such a mistake is allowed to. Where all that is wrong is an end of the box, each
     has a doubt.
     """
@@ -60,8 +64,11 @@ def explanations(
     if any(one.mutation is not NONE for one in explaining) and _explaining([right_steps], ordered):
         explaining = [one for one in explaining if one.mutation is NONE]
     kept = _explaining(explaining, right)
+    if len({one.names for one in kept}) > 1 or any(one.mutation.threshold for one in kept):
+        kept = _explaining(kept, further()) or [one for one in kept if not one.mutation.threshold]
+    # A limit of the size of steps acts on every small one, so on none in a part of a run only.
+    explaining = kept or [one for one in explaining if not one.mutation.threshold]
     doubt = HintKind.AT_LIMITS if at_ends else None if kept else HintKind.PART_OF_RUN
-    explaining = kept or explaining
     # One of each name; few runs look by chance like right steps on another problem, which goes first.
     by_name = {candidate.names: candidate for candidate in reversed(explaining)}
     order = [*SOLVED_INSTEAD, *(name for candidate in explaining for name in candidate.names)]

@@ -1,4 +1,4 @@
-"""Draws that a solver makes in another order in its windows are named."""
+"""Draws that a solver makes in another order in its windows, or draws it leaves out, keep their own names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepped import kernel_matrix
 from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.declaration import Declaration
-from sstep_verify.diagnosis.candidates import REVERSED_WINDOWS
+from sstep_verify.diagnosis.candidates import REVERSED_WINDOWS, SMALL
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.verdict import Status
 
@@ -72,3 +72,18 @@ def test_draws_of_windows_alone_are_in_another_order(loss):
     verdicts = judge(made_from(lambda blocks, s: blocks[::-1], log=False), problem, stream, 4)
     assert verdicts[-1].status is Status.FAIL
     assert all(REVERSED_WINDOWS not in named(verdict) for verdict in verdicts)
+
+
+@pytest.mark.parametrize("place", [17, LENGTH - 5])
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_a_step_that_is_made_twice_for_the_next_one_leaves_out_no_small_steps(loss, place):
+    """It moves its coordinate by rounding alone, and that of the next step not at all; smaller ones move."""
+
+    def again(blocks, s):
+        return np.concatenate([blocks[:place], blocks[place - 1 : place], blocks[place + 1 :]])
+
+    problem, stream = drawn(loss)
+    for s in (1, 4):
+        for log in (True, False):
+            verdicts = judge(made_from(again, log=log), problem, stream, s)
+            assert all(SMALL not in named(verdict) for verdict in verdicts)

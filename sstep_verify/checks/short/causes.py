@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,26 @@ class ShortRun:
         except SingularSystemError:
             # The system of one of them says nothing of the others.
             return [len(alike) > 1 and self.ended_by([one])[0] for one in alike]
-        return [self._passes(problem, truth, entries, exact) for exact in states]
+        return [
+            self._passes(problem, truth, entries, exact)
+            and not (one.mutation.threshold and exact is not None and self._moved_in(exact))
+            for one, exact in zip(alike, states, strict=True)
+        ]
+
+    def _moved_in(self, states: States) -> bool:
+        """Whether the run changed a value between two points that are alike in these states.
+
+        A step that is left out leaves its coordinate as it was, to the last bit.
+        """
+        points = sorted(self._points(self.truth))
+        if self.run.known is not None or not points:
+            return False
+        places = self.truth.places
+        ends = [(np.zeros(places.size), np.zeros(places.size))]
+        ends += [(_floats(states[point])[places], self.run.at(point)[places]) for point in points]
+        return any(
+            ((exact == before) & (found != last)).any() for (before, last), (exact, found) in pairwise(ends)
+        )
 
     def at_ends(self) -> bool:
         """Whether every value that is wrong at a point is an end of the box, up to its bound."""

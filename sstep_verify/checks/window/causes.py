@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
 from sstep_verify.oracle.replay import Replay
-from sstep_verify.quantities import STREAM, WRITE_BACK
+from sstep_verify.quantities import STREAM, WRITE_BACK, RidgeSteps
 from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.rounding.box import box_of
 from sstep_verify.rounding.kernel.entries import kernel_entries
@@ -90,6 +90,9 @@ class WindowEnd:
         if replayed is None or not np.isfinite(replayed[1]).all():
             return False
         replay, bound = replayed
+        wrong = bool((replay.lower[: bound.size] > bound).any())
+        if mutation.threshold and wrong and not _leaves_out(replay, self.window):
+            return False
         try:
             distance = None if mutation is NONE else replay.distance
             high = replay.upper if distance is None else distance(mutation)[1]
@@ -111,6 +114,19 @@ class WindowEnd:
         return mistaken_reach(problem, declaration, entries, places, largest, steps, steps)
 
 
+def _leaves_out(replay: Replay, window: RunWindow) -> bool:
+    """Whether a window may lack a step: one that would move a coordinate, which is just as it was before.
+
+    A coordinate that is drawn again may have been moved by its other steps.
+    """
+    steps = replay.steps
+    increments = steps.increments if isinstance(steps, RidgeSteps) else steps.increment
+    drawn = np.bincount(steps.draws.ravel(), minlength=replay.places.size)
+    moves = np.unique(steps.draws[increments != 0.0])
+    places = replay.places[moves]
+    return bool(((window.begin[places] == window.end[places]) | (drawn[moves] > 1)).any())
+
+
 def suspects_in(case: Case, s: int, *, between: bool) -> Suspects:
     """The candidates for runs of a case with this s; see `suspects_of`."""
     problem, form, block = case.problem, case.formulas.update, case.stream.block
@@ -123,15 +139,29 @@ def right_asked(s: int) -> int:
     return max(RIGHT, RIGHT_STEPS // s)
 
 
-def causes_of(case: Case, s: int, comparisons: Sequence[Comparison], *, between: bool) -> list[Candidate]:
+def correct_ends(comparisons: Sequence[Comparison]) -> list[WindowEnd]:
+    """The ends of the windows that are correct, of those that are diagnosed."""
+    return [WindowEnd(*one.end) for one in comparisons if one.end is not None and one.status is Status.PASS]
+
+
+def causes_of(
+    case: Case,
+    s: int,
+    comparisons: Sequence[Comparison],
+    *,
+    between: bool,
+    further: Callable[[], Sequence[Comparison]] = tuple,
+) -> list[Candidate]:
     """What ends every failed window that is diagnosed where the solver ended it.
 
-    Only what relates the steps of a window can be wrong `between` them, where the run of s = 1 is right.
+    Where several mistakes do, and end the correct windows too, `further` correct ones are asked. Only what
+    relates the steps of a window can be wrong `between` them, where the run of s = 1 is right.
     """
     ended = [comparison for comparison in comparisons if comparison.end is not None]
     places = [WindowEnd(*one.end) for one in ended if one.status is Status.FAIL]
-    right = [WindowEnd(*one.end) for one in ended if one.status is Status.PASS]
-    causes = explanations(suspects_in(case, s, between=between), places, right[: right_asked(s)])
+    right = correct_ends(comparisons)
+    suspects = suspects_in(case, s, between=between)
+    causes = explanations(suspects, places, right[: right_asked(s)], lambda: correct_ends(further()))
     # No step moves what its window does not draw: only other draws explain windows in which that happened.
     moved = any(
         STREAM in comparison.signs and comparison.status is Status.FAIL for comparison in comparisons
