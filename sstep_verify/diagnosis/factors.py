@@ -45,6 +45,9 @@ ROW = DIAGONAL = _numbers[1]
 COUNT = SHIFT_EVERYWHERE + 1
 """Quantities and parts of which a factor is looked for."""
 
+ROW_ELSEWHERE, SHIFT_ELSEWHERE = COUNT, COUNT + 1
+"""Numbers of `ROW` and `SHIFT_EVERYWHERE` in correct steps of a K-SVM, which a factor must not change."""
+
 CORRECTIONS, M_ON_DIAGONAL = "correction for all coordinates", "m faulty only on the diagonal"
 
 OF_DIAGONAL = M_ON_DIAGONAL, "m on the diagonal only"
@@ -248,7 +251,8 @@ def off_by_a_factor(
     """Quantities of which a factor, alone, explains all wrong steps; none if there are more than `MOST`.
 
     Per quantity an interval of its factor explains them, empty if there is none, and so many comparisons
-    told of it; shapes (COUNT,), those after the quantities of `BOTH`, `ROW` and `PARTS`. Steps of a K-SVM
+    told of it; shapes (COUNT + 2,), those after the quantities of `BOTH`, `ROW`, `PARTS`, and of correct
+    steps. What every step uses has no factor that correct steps refute. Steps of a K-SVM
     were judged by their values, else by residuals, which move the other way. Where nothing is `shifted`
     (omega = 0), a factor on a K-SVM's kernel rows makes the very steps of one on the 1 of its gradient.
 
@@ -260,6 +264,8 @@ def off_by_a_factor(
     def is_certain(factor: Factor) -> bool:
         return factor.size is None or is_known(*factor.ends)
 
+    if of_svm:
+        fits = _without_refuted(low, high, fits)
     factors = []
     for number in range(ROW + 1):
         if not (interval := _interval(number, low, high, fits, of_svm=of_svm)):
@@ -296,6 +302,15 @@ def off_by_a_factor(
     # Factors on quantities whose effects are proportional make the same steps. One that nobody has to fit,
     # known to so many digits, is none of these by chance.
     return [factor for factor in ordered if is_certain(factor) and factor.narrow] or ordered
+
+
+def _without_refuted(low: np.ndarray, high: np.ndarray, fits: np.ndarray) -> np.ndarray:
+    """The counts of comparisons, 0 for what has no factor that correct steps allow as well."""
+    fits = fits.copy()
+    for number, elsewhere in ((ROW, ROW_ELSEWHERE), (SHIFT_EVERYWHERE, SHIFT_ELSEWHERE)):
+        if max(low[number], low[elsewhere]) > min(high[number], high[elsewhere]):
+            fits[number] = 0
+    return fits
 
 
 def _name(number: int, name: str, interval: tuple[float, float]) -> str:

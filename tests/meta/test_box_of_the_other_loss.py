@@ -18,11 +18,11 @@ from sstep_verify.verdict import HintKind, Status
 SAMPLES, LENGTH = 14, 60
 
 
-def capped(*, log, omega=True):
-    """A K-SVM-L2 whose values have the upper limit C; without its omega it is K-SVM-L1."""
+def capped(*, log, omega=True, multiple=1):
+    """A K-SVM-L2 whose values have the upper limit C, or a multiple; without its omega it is K-SVM-L1."""
 
     def solve(problem, blocks, s, a0, steps=None):
-        alpha, limit = a0.copy(), problem.hinge.C
+        alpha, limit = a0.copy(), multiple * problem.hinge.C
         matrix = problem.signs[:, None] * kernel_matrix(problem) * problem.signs
         matrix += omega * problem.dual.shift * np.eye(problem.samples)
         for place, i in enumerate(blocks[:, 0]):
@@ -34,7 +34,7 @@ def capped(*, log, omega=True):
     return CallableSolver(solve, Declaration("capped", rbf="difference", log=log))
 
 
-def verdicts(check, s, *, omega=True):
+def verdicts(check, s, **solver):
     for seed in range(6):
         generator = np.random.Generator(np.random.PCG64(seed))
         data, C = generator.standard_normal((SAMPLES, 4)), float(generator.uniform(0.1, 1.0))
@@ -42,8 +42,8 @@ def verdicts(check, s, *, omega=True):
         kernel = LinearKernel() if seed % 2 else RBFKernel(0.3)
         problem = Problem("capped", data, labels, kernel, SquaredHinge(C))
         stream = IndexStream("uniform", SAMPLES, 1, LENGTH, seed=seed)
-        solver = capped(log=check == "step-replay", omega=omega)
-        verdict = judge(solver, problem, stream, s, checks=[check])[-1]
+        tested = capped(log=check == "step-replay", **solver)
+        verdict = judge(tested, problem, stream, s, checks=[check])[-1]
         if verdict.status is Status.FAIL:
             yield verdict
 
@@ -63,3 +63,11 @@ def test_the_other_loss_keeps_its_name(check):
     found = [*verdicts(check, 7, omega=False)]
     assert len(found) >= 3
     assert {(*named(verdict),) for verdict in found} == {(OTHER_LOSS,)}
+
+
+@pytest.mark.parametrize("s", [1, 7])
+def test_a_limit_at_the_step_without_kernel_entries_is_no_factor_on_them(s):
+    """2 C = 1/omega is what a step without any kernel entry leads to: correct steps refute that."""
+    found = [*verdicts("step-replay", s, multiple=2)]
+    assert len(found) >= 3
+    assert {(*named(verdict),) for verdict in found} == {()}

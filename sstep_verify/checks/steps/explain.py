@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sstep_verify.checks.steps.effects import (
+    Clipped,
     certain,
     clipped_effects,
     effects_of,
@@ -48,6 +49,8 @@ from sstep_verify.diagnosis.factors import (
     PANEL_LAMBDA,
     PANEL_M,
     ROW,
+    ROW_ELSEWHERE,
+    SHIFT_ELSEWHERE,
     SHIFT_EVERYWHERE,
     SHIFT_IN_CURVATURE,
     SIDE_LAMBDA,
@@ -69,6 +72,10 @@ if TYPE_CHECKING:
     from sstep_verify.checks.steps.judged import JudgedRun
 
 
+LOOSE = 2.0**10
+"""Bounds by which a correct step may miss a factor: with a large one, it rounds numbers so much larger."""
+
+
 class Explained(NamedTuple):
     """What explains the steps over their bound; arrays, so that compiled code can write into them.
 
@@ -78,10 +85,11 @@ class Explained(NamedTuple):
         Steps over their bound: those that ended elsewhere, and those that ended at an end of the box.
     reproduced : ndarray of int64, shape (2, quantities)
         Those of them that leaving the quantity out explains.
-    low, high : ndarray, shape (COUNT,)
+    low, high : ndarray, shape (COUNT + 2,)
         Interval of the factor on a quantity that explains all of them, empty if there is none; those after
-        the quantities are of all corrections together, of the kernel row, and of parts of a step.
-    fits : ndarray of int64, shape (COUNT,)
+        the quantities are of all corrections together, of the kernel row, and of parts of a step. The last
+        two are of correct steps, about the kernel row and omega.
+    fits : ndarray of int64, shape (COUNT + 2,)
         Comparisons that told of it.
     still : ndarray of int64, shape (1,)
         K-SVM: the wrong steps that left their coordinate as it was.
@@ -105,7 +113,7 @@ class Explained(NamedTuple):
     def nothing(cls) -> Explained:
         """Before the first step."""
         over, reproduced = np.zeros(2, dtype=np.int64), np.zeros((2, len(NAMES)), dtype=np.int64)
-        high, fits = np.full(COUNT, np.inf), np.zeros(COUNT, dtype=np.int64)
+        high, fits = np.full(COUNT + 2, np.inf), np.zeros(COUNT + 2, dtype=np.int64)
         still, moves = np.zeros((2, 1), dtype=np.int64)
         return cls(over, reproduced, -high, high, fits, still, np.zeros((2, 2), dtype=np.int64), moves)
 
@@ -155,6 +163,22 @@ def explain_clipped_steps(kept, segment, tally, constants, effects, found):
             if kept.table[step, 0, UNCLIPPED] < np.inf:
                 end = clipped_effects(effects, kept, step, constants, bound, 0.0)
                 _clipped_step(kept, step, constants, effects, end, logged, found, at_end)
+        elif kept.table[step, 0, UNCLIPPED] < np.inf:
+            end = clipped_effects(effects, kept, step, constants, tally.bound[step], 0.0)
+            _correct_step(kept, step, constants, end, segment.log[step, 0], found)
+
+
+@inlined
+def _correct_step(kept, step, constants, end, logged, found):
+    """Note which factors on all kernel entries, or on omega, leave a correct step as it is."""
+    entry = kept.table[step, 0]
+    row, before, product = entry[OWN_ENTRY], entry[BEFORE], entry[PRODUCT]
+    if row + constants.shift > 0.0:
+        unit = 1.0 / (row + constants.shift)
+        wide = Clipped(end.new, end.value, end.box, end.knot, LOOSE * end.bound, end.error)
+        made = (logged - before) * row + product
+        _explain_clipped(found, ROW_ELSEWHERE, -made * unit, wide, logged)
+        _explain_clipped(found, SHIFT_ELSEWHERE, -logged * constants.shift * unit, wide, logged)
 
 
 @inlined
