@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 
@@ -32,6 +32,7 @@ from sstep_verify.campaign.model import (
 from sstep_verify.compiled import compiling_told, unkept
 from sstep_verify.files.streams import lossy_output, open_standard_streams
 from sstep_verify.floating_point import in_own_state
+from sstep_verify.protocol import is_of_solver
 from sstep_verify.provenance import THREAD_VARIABLES
 from sstep_verify.standard_library import SAFE_PATH
 
@@ -89,6 +90,13 @@ def run_unit(kind: Kind, unit: Unit, plan: Plan) -> Iterator[Finished]:
         yield message
 
 
+@dataclass(frozen=True)
+class _Escaped:
+    """What a solver raised that is no error, such as KeyboardInterrupt: its process ends by it."""
+
+    error: str
+
+
 class _Worker:
     """A process that runs one unit after the other, and is replaced if it is lost."""
 
@@ -96,7 +104,7 @@ class _Worker:
         self._kind, self._heard = kind, heard
         self.busy = False
         self._step: Step | None = None
-        self._deadline = 0.0
+        self._deadline, self._ended_by = 0.0, ""
         self._start()
 
     def _start(self) -> None:
@@ -121,7 +129,7 @@ class _Worker:
 
     def begin(self, unit: Unit, plan: Plan) -> None:
         """Hand a unit over."""
-        self.busy, self._step, self._deadline = True, None, 0.0
+        self.busy, self._step, self._deadline, self._ended_by = True, None, 0.0, ""
         self._unit, self._done = unit, set(plan.finished)
         if not self.process.is_alive():  # It ended with nothing to do, so that no problem is lost by it.
             self.end()
@@ -147,6 +155,9 @@ class _Worker:
         if isinstance(message, Said):
             self._heard(message)  # The time that it has for its step continues.
             return
+        if isinstance(message, _Escaped):
+            self._ended_by = message.error
+            return
         self._deadline = 0.0
         if message is None:
             self.busy = False
@@ -168,6 +179,8 @@ class _Worker:
         self._start()
         left = [key for key in self._unit.keys if key not in self._done]
         told = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        if self._ended_by:
+            told = f"it raised {self._ended_by}, which ends a process"
         if step and step.run and code is not None and -code in CRASHES:
             crashed = (*self._unit.crashed, (step.key, step.run, told))
             waiting.appendleft(replace(self._unit, keys=tuple(left), crashed=crashed))
@@ -223,12 +236,17 @@ def _serve(pipe: Connection, kind: Kind, safe: str | None) -> None:
     # any other process does: `ending` is for this one.
     multiprocessing.current_process().daemon = False
     os.register_at_fork(after_in_child=_end_by_default)
-    interrupted = contextlib.suppress(KeyboardInterrupt)
-    with lossy_output(), heard_by(pipe.send), compiling_told(_say_compiling), interrupted:
-        while (task := pipe.recv()) is not None:
-            for message in run_unit(kind, *task):
-                pipe.send(message)
-            pipe.send(None)
+    try:
+        with lossy_output(), heard_by(pipe.send), compiling_told(_say_compiling):
+            while (task := pipe.recv()) is not None:
+                for message in run_unit(kind, *task):
+                    pipe.send(message)
+                pipe.send(None)
+    except BaseException as error:
+        if is_of_solver(error) and not isinstance(error, _Stopped):
+            pipe.send(_Escaped(type(error).__name__))
+        elif not isinstance(error, KeyboardInterrupt):
+            raise
 
 
 def _end_by_default() -> None:
@@ -244,7 +262,11 @@ def ending(number: int, _frame: object) -> None:
     """End as after Ctrl-C, for a signal that would leave temporary folders and programs behind; once."""
     signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # What follows is no solver's own interrupt.
-    raise KeyboardInterrupt
+    raise _Stopped
+
+
+class _Stopped(KeyboardInterrupt):
+    """The interrupt by a signal to end, told apart from one that a solver raises."""
 
 
 def _end_with_parent() -> None:

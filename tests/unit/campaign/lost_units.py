@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import multiprocessing
 import os
 import signal
@@ -14,6 +15,7 @@ from types import SimpleNamespace
 import numba
 
 from sstep_verify.campaign.model import Finished, say, tell
+from sstep_verify.protocol import called
 
 
 def work(unit, plan):
@@ -40,6 +42,8 @@ def work(unit, plan):
             print(text, file=sys.stderr, flush=True)
             sys.stdout.buffer.write(b"\xff" * 10_000)
             sys.stdout.flush()
+        if key.startswith("raises "):
+            called(raising, key.removeprefix("raises "))
         if key == "hangs":
             say("a line, after which the time of the run goes on")
             time.sleep(600)
@@ -48,6 +52,11 @@ def work(unit, plan):
         if key == "slow":
             time.sleep(2.0)
         yield Finished(f"{key} {unit.crashed}" if key == "crashes" else key)
+
+
+def raising(name):
+    """Raise an exception by its name, as a solver's own code may."""
+    raise getattr(builtins, name)
 
 
 KIND = SimpleNamespace(run=work, key=str)

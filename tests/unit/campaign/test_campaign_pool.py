@@ -120,6 +120,18 @@ def test_a_unit_that_loses_its_process_loses_one_outcome(external):
     assert Step("leaves", 0.5, "run s=4", run="s=4") in heard
 
 
+@pytest.mark.parametrize("name", ["KeyboardInterrupt", "GeneratorExit"])
+def test_what_a_solver_raises_to_end_its_process_is_named_with_the_problem(name, capfd):
+    units = [Unit(("first", f"raises {name}", "last"), None, external=True)]
+    found = list(spread(KIND, units, plan(1)))
+    assert [message.outcome for message in found if message.outcome] == ["first", "last"]
+    (lost,) = [message for message in found if message.error]
+    assert lost.kind == REFUSED
+    assert f"raises {name}, run s=4: " in lost.error
+    assert f"it raised {name}" in lost.error
+    assert capfd.readouterr().err == "", "no traceback of ours"
+
+
 @pytest.mark.parametrize("external", [True, False])
 def test_a_run_that_crashes_is_not_made_again_but_its_outcome_is(external):
     units = [Unit(("first", "crashes", "last"), None, external=external)]
