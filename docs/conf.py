@@ -75,12 +75,22 @@ myst_heading_anchors = 4
 suppress_warnings = ["myst.header"]  # tables of reports begin at a lower heading
 html_theme = "furo"
 html_static_path = html_css_files = ["site.css"]
-html_show_sphinx = False
+html_show_sphinx = html_show_sourcelink = html_copy_source = False
+ACCESSIBLE = {
+    r'<(p class="caption" role="heading")>': r'<\1 aria-level="2">',
+    r'<(aside class="sidebar-drawer")>': r'<\1 aria-label="Pages">',
+    r'<(aside class="toc-drawer[^"]*")>': r'<\1 aria-label="On this page">',
+    r'<(pre|p|div class="table-wrapper[^"]*")>(?=<span>|<img |\s*<table)': r'<\1 tabindex="0">',
+    r'<th class="head"><p></p></th>': "<td></td>",
+    r'(?<!</h1>)(<div id="search-results">)': r"<h1>Search</h1>\1",
+}
+"""By what it matches, text of a page that readers without a mouse or a screen need, and the theme lacks."""
 
 
 def setup(app):
     """Change the text of pages as it is read; the files stay as they are."""
     app.connect("source-read", _read)
+    app.connect("build-finished", _complete)
 
 
 def _read(app, name: str, source: list[str]) -> None:
@@ -89,7 +99,18 @@ def _read(app, name: str, source: list[str]) -> None:
         for title, pages in MENU.items():
             source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "\n".join(pages) + "\n```\n"
     if name.startswith(("reports/", "examples/")) and f"/{name}" not in sum(MENU.values(), ()):
-        source[0] = f"---\norphan: true\n---\n{source[0]}"
+        title = "" if source[0].startswith("# ") else f"# {Path(name).stem}\n\n"
+        source[0] = f"---\norphan: true\n---\n{title}{source[0]}"
+
+
+def _complete(app, failed: Exception | None) -> None:
+    """Complete the pages by `ACCESSIBLE`: a second pass finds nothing to do."""
+    for page in () if failed else Path(app.outdir).rglob("*.html"):
+        text = written = page.read_text("utf-8")
+        for pattern, whole in ACCESSIBLE.items():
+            text = re.sub(pattern, whole, text)
+        if text != written:
+            page.write_text(text, "utf-8")
 
 
 def _link(name: str, match: re.Match[str]) -> str:
