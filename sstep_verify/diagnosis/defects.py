@@ -40,10 +40,13 @@ def diagnosis_of(
 ) -> Diagnosis:
     """Return what was found out about a FAIL on a problem.
 
-    The causes reproduce it, and each of the factors, on one quantity, explains every wrong step.
+    The causes reproduce it, and each of the factors, on one quantity, explains every wrong step. There is a
+    doubt where none of them would leave all correct steps as they are.
     """
     doubts = dict.fromkeys(cause.doubt for cause in causes if cause.doubt)
-    if causes and not any(cause.everywhere for cause in causes):
+    factors = [*factors]
+    everywhere = [one.everywhere for one in causes] + [one.everywhere for one in factors]
+    if everywhere and not any(everywhere):
         doubts[HintKind.PART_OF_RUN] = None
     task, shared = problem.loss.task, HintKind.AT_LIMITS in doubts
     ending = [Defect(one.names, None, requirements_of(task, one.names), shared, one.part) for one in causes]

@@ -45,9 +45,6 @@ ROW = DIAGONAL = _numbers[1]
 COUNT = SHIFT_EVERYWHERE + 1
 """Quantities and parts of which a factor is looked for."""
 
-ROW_ELSEWHERE, SHIFT_ELSEWHERE = COUNT, COUNT + 1
-"""Numbers of `ROW` and `SHIFT_EVERYWHERE` in correct steps of a K-SVM, which a factor must not change."""
-
 CORRECTIONS, M_ON_DIAGONAL = "correction for all coordinates", "m faulty only on the diagonal"
 
 OF_DIAGONAL = M_ON_DIAGONAL, "m on the diagonal only"
@@ -153,12 +150,15 @@ class Factor(NamedTuple):
         What is off, for a reason.
     low, high : float
         Ends of an interval of delta.
+    everywhere : bool
+        Whether the correct steps allow it too.
     """
 
     name: str
     words: str
     low: float
     high: float
+    everywhere: bool = True
 
     @property
     def cause(self) -> str:
@@ -247,14 +247,16 @@ def off_by_a_factor(
     of_svm: bool,
     shifted: bool = True,
     is_known: Callable[[float, float], bool] = lambda low, high: False,
+    allowed: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> list[Factor]:
     """Quantities of which a factor, alone, explains all wrong steps; none if there are more than `MOST`.
 
     Per quantity an interval of its factor explains them, empty if there is none, and so many comparisons
-    told of it; shapes (COUNT + 2,), those after the quantities of `BOTH`, `ROW`, `PARTS`, and of correct
-    steps. What every step uses has no factor that correct steps refute. Steps of a K-SVM
-    were judged by their values, else by residuals, which move the other way. Where nothing is `shifted`
-    (omega = 0), a factor on a K-SVM's kernel rows makes the very steps of one on the 1 of its gradient.
+    told of it; shapes (COUNT,), those after the quantities of `BOTH`, `ROW` and `PARTS`. The intervals that
+    correct steps have are `allowed`; what every step of a K-SVM uses has no factor beyond them. Steps of a
+    K-SVM were judged by their values, else by residuals, which move the other way. Where nothing is
+    `shifted` (omega = 0), a factor on a K-SVM's kernel rows makes the very steps of one on the 1 of its
+    gradient.
 
     `is_known` says whether the factor between two numbers is one that nobody has to fit, such as 1/lambda.
     Those come first, also where a fitted factor covers them, as does a 0 on kernel entries. Where one is
@@ -264,27 +266,34 @@ def off_by_a_factor(
     def is_certain(factor: Factor) -> bool:
         return factor.size is None or is_known(*factor.ends)
 
-    if of_svm:
-        fits = _without_refuted(low, high, fits)
+    def everywhere(number: int) -> bool:
+        return allowed is None or bool(
+            max(low[number], allowed[0][number]) <= min(high[number], allowed[1][number])
+        )
+
     factors = []
     for number in range(ROW + 1):
         if not (interval := _interval(number, low, high, fits, of_svm=of_svm)):
             continue
         if number < BOTH:
             name = _name(number, NAMES[number], interval)
-            factors.append(Factor(name, name, *interval))
+            factors.append(Factor(name, name, *interval, everywhere(number)))
         elif number == ROW:
+            if of_svm and not everywhere(number):
+                continue
             words = (ROWS if shifted else ROWS_OR_ONE) if of_svm else OF_DIAGONAL
-            factors.append(Factor(*words, *interval))
+            factors.append(Factor(*words, *interval, everywhere(number)))
         # Where no coordinate is drawn again, the correction for all is that for others.
         elif NAMES[KERNEL] not in {factor.name for factor in factors}:
-            factors.append(Factor(NAMES[KERNEL], CORRECTIONS, *interval))
+            factors.append(Factor(NAMES[KERNEL], CORRECTIONS, *interval, everywhere(number)))
     covered = []
     for number, part in PARTS.items():
         if not (interval := _interval(number, low, high, fits, of_svm=of_svm)):
             continue
         name = _name(number, part.name, interval)
-        known, found = part.certain, Factor(name, name, *interval)
+        known, found = part.certain, Factor(name, name, *interval, everywhere(number))
+        if of_svm and number == SHIFT_EVERYWHERE and not found.everywhere:
+            continue
         if not (
             not interval[0] <= 0.0 <= interval[1] if known is None else interval[0] <= known <= interval[1]
         ):
@@ -301,16 +310,8 @@ def off_by_a_factor(
     ordered = sorted([*covered, *factors], key=lambda factor: not is_certain(factor))
     # Factors on quantities whose effects are proportional make the same steps. One that nobody has to fit,
     # known to so many digits, is none of these by chance.
-    return [factor for factor in ordered if is_certain(factor) and factor.narrow] or ordered
-
-
-def _without_refuted(low: np.ndarray, high: np.ndarray, fits: np.ndarray) -> np.ndarray:
-    """The counts of comparisons, 0 for what has no factor that correct steps allow as well."""
-    fits = fits.copy()
-    for number, elsewhere in ((ROW, ROW_ELSEWHERE), (SHIFT_EVERYWHERE, SHIFT_ELSEWHERE)):
-        if max(low[number], low[elsewhere]) > min(high[number], high[elsewhere]):
-            fits[number] = 0
-    return fits
+    chosen = [factor for factor in ordered if is_certain(factor) and factor.narrow] or ordered
+    return [factor for factor in chosen if factor.everywhere] or chosen
 
 
 def _name(number: int, name: str, interval: tuple[float, float]) -> str:

@@ -72,7 +72,9 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
     of, svm = int(found.over.sum()), case.problem.is_svm
     intervals = found.low, found.high, found.fits
     shifted, known = not svm or case.problem.dual.shift > 0.0, partial(is_known, case.problem)
-    factors = off_by_a_factor(*intervals, of_svm=svm, shifted=shifted, is_known=known)
+    factors = off_by_a_factor(
+        *intervals, of_svm=svm, shifted=shifted, is_known=known, allowed=found.allowed
+    )
 
     def is_certain(factor: Factor) -> bool:
         return factor.size is None or known(*factor.ends)
@@ -129,6 +131,8 @@ def diagnosed(comparison: Comparison, judged: JudgedRun, *, between: bool) -> tu
             named = formulas.items()
             causes, sized = [Candidate((name,), case.problem, part=part) for name, part in named], []
         causes = causes or ([] if sized else ending)
+    if any(cause.everywhere for cause in causes):
+        sized = [one for one in sized if one.everywhere]
     diagnosis = diagnosis_of(case.problem, causes, sized)
     if sides:
         diagnosis = replace(diagnosis, signs=(SIDES,))

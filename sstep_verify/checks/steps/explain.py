@@ -49,8 +49,6 @@ from sstep_verify.diagnosis.factors import (
     PANEL_LAMBDA,
     PANEL_M,
     ROW,
-    ROW_ELSEWHERE,
-    SHIFT_ELSEWHERE,
     SHIFT_EVERYWHERE,
     SHIFT_IN_CURVATURE,
     SIDE_LAMBDA,
@@ -85,11 +83,10 @@ class Explained(NamedTuple):
         Steps over their bound: those that ended elsewhere, and those that ended at an end of the box.
     reproduced : ndarray of int64, shape (2, quantities)
         Those of them that leaving the quantity out explains.
-    low, high : ndarray, shape (COUNT + 2,)
+    low, high : ndarray, shape (COUNT,)
         Interval of the factor on a quantity that explains all of them, empty if there is none; those after
-        the quantities are of all corrections together, of the kernel row, and of parts of a step. The last
-        two are of correct steps, about the kernel row and omega.
-    fits : ndarray of int64, shape (COUNT + 2,)
+        the quantities are of all corrections together, of the kernel row, and of parts of a step.
+    fits : ndarray of int64, shape (COUNT,)
         Comparisons that told of it.
     still : ndarray of int64, shape (1,)
         K-SVM: the wrong steps that left their coordinate as it was.
@@ -98,6 +95,8 @@ class Explained(NamedTuple):
         their coordinate as it was, and those that were made.
     moves : ndarray of int64, shape (1,)
         K-SVM: correct steps that moved their coordinate.
+    allowed : tuple of ndarray, shapes (COUNT,)
+        Interval of the factor on a quantity that correct steps leave, as `low` and `high`.
     """
 
     over: np.ndarray
@@ -108,14 +107,16 @@ class Explained(NamedTuple):
     still: np.ndarray
     sides: np.ndarray
     moves: np.ndarray
+    allowed: tuple[np.ndarray, np.ndarray]
 
     @classmethod
     def nothing(cls) -> Explained:
         """Before the first step."""
         over, reproduced = np.zeros(2, dtype=np.int64), np.zeros((2, len(NAMES)), dtype=np.int64)
-        high, fits = np.full(COUNT + 2, np.inf), np.zeros(COUNT + 2, dtype=np.int64)
+        high, fits = np.full(COUNT, np.inf), np.zeros(COUNT, dtype=np.int64)
         still, moves = np.zeros((2, 1), dtype=np.int64)
-        return cls(over, reproduced, -high, high, fits, still, np.zeros((2, 2), dtype=np.int64), moves)
+        sides, allowed = np.zeros((2, 2), dtype=np.int64), (np.full(COUNT, -np.inf), np.full(COUNT, np.inf))
+        return cls(over, reproduced, -high, high, fits, still, sides, moves, allowed)
 
     @property
     def none_moved(self) -> bool:
@@ -140,45 +141,36 @@ class Explained(NamedTuple):
 def explained(judged: JudgedRun) -> Explained:
     """What explains the steps of a judged run that are over their bound.
 
-    The segments that hold them are judged again: of a right run nothing is kept for this.
+    The segments that hold them are judged again: of a right run nothing is kept for this. What their
+    correct steps allow is noted too.
     """
-    found, effects = Explained.nothing(), effects_of(judged.case.stream.block)
+    found, correct = Explained.nothing(), Explained.nothing()
+    effects = effects_of(judged.case.stream.block)
     for kept, segment, tally, clip, solve in judged.judge.again(judged.trajectory, judged.wrong):
         if clip is not None:
-            explain_clipped_steps(kept, segment, tally, clip, effects, found)
+            explain_clipped_steps(kept, segment, tally, clip, effects, found, correct)
         else:
-            explain_solved_steps(kept, segment, tally, solve, effects, found)
-    return found
+            explain_solved_steps(kept, segment, tally, solve, effects, found, correct)
+    return found._replace(allowed=(correct.low, correct.high))
 
 
 @inlined
-def explain_clipped_steps(kept, segment, tally, constants, effects, found):
-    """Note what explains the wrong steps of a segment of a K-SVM; see `Passed`."""
+def explain_clipped_steps(kept, segment, tally, constants, effects, found, correct):
+    """Note what explains the wrong steps of a segment of a K-SVM, and what its correct steps allow."""
     for step in range(segment.draws.shape[0]):
         _note_moves(kept, segment, tally, step, constants, found)
-        if is_over(tally, step):
-            logged, bound = segment.log[step, 0], tally.bound[step]
-            at_end = int(step_at_end(constants.box, logged, bound))
+        over, logged, bound = is_over(tally, step), segment.log[step, 0], tally.bound[step]
+        at_end = int(step_at_end(constants.box, logged, bound))
+        if over:
             found.over[at_end] += 1
-            if kept.table[step, 0, UNCLIPPED] < np.inf:
-                end = clipped_effects(effects, kept, step, constants, bound, 0.0)
+        if kept.table[step, 0, UNCLIPPED] < np.inf and bound < np.inf:
+            end = clipped_effects(effects, kept, step, constants, bound, 0.0)
+            if over:
                 _clipped_step(kept, step, constants, effects, end, logged, found, at_end)
-        elif kept.table[step, 0, UNCLIPPED] < np.inf:
-            end = clipped_effects(effects, kept, step, constants, tally.bound[step], 0.0)
-            _correct_step(kept, step, constants, end, segment.log[step, 0], found)
-
-
-@inlined
-def _correct_step(kept, step, constants, end, logged, found):
-    """Note which factors on all kernel entries, or on omega, leave a correct step as it is."""
-    entry = kept.table[step, 0]
-    row, before, product = entry[OWN_ENTRY], entry[BEFORE], entry[PRODUCT]
-    if row + constants.shift > 0.0:
-        unit = 1.0 / (row + constants.shift)
-        wide = Clipped(end.new, end.value, end.box, end.knot, LOOSE * end.bound, end.error)
-        made = (logged - before) * row + product
-        _explain_clipped(found, ROW_ELSEWHERE, -made * unit, wide, logged)
-        _explain_clipped(found, SHIFT_ELSEWHERE, -logged * constants.shift * unit, wide, logged)
+                _clipped_factors(kept, step, constants, effects, end, logged, found)
+            elif kept.table[step, 0, OWN_ENTRY] + constants.shift > 0.0:
+                wide = Clipped(end.new, end.value, end.box, end.knot, LOOSE * end.bound, end.error)
+                _clipped_factors(kept, step, constants, effects, wide, logged, correct)
 
 
 @inlined
@@ -208,8 +200,8 @@ def _end_above(found, upper, logged, bound):
 
 
 @inlined
-def explain_solved_steps(kept, segment, tally, constants, effects, found):
-    """Note what explains the wrong steps of a segment of a K-RR; see `Passed`."""
+def explain_solved_steps(kept, segment, tally, constants, effects, found, correct):
+    """Note what explains the wrong steps of a segment of a K-RR, and what its correct steps allow."""
     tail = tail_of(segment)
     for step in range(segment.draws.shape[0]):
         if is_over(tally, step):
@@ -217,6 +209,10 @@ def explain_solved_steps(kept, segment, tally, constants, effects, found):
             if kept.solved[step]:
                 solved_effects(effects, kept, step, constants, step >= tail)
                 _solved_step(kept, step, constants, effects, found)
+                _solved_factors(kept, step, constants, effects, found, 1.0)
+        elif kept.solved[step]:
+            solved_effects(effects, kept, step, constants, step >= tail)
+            _solved_factors(kept, step, constants, effects, correct, LOOSE)
 
 
 @inlined
@@ -240,6 +236,22 @@ def _clipped_step(kept, step, constants, effects, end, logged, found, at_end):
         _reproduce(found, UPPER, at_end, free - box.upper, bound, abs(logged - free))
     if free < box.lower:
         _reproduce(found, LOWER, at_end, box.lower - free, bound, abs(logged - free))
+    if 0.0 < box.upper < np.inf:
+        if logged < free - bound:
+            explain(found, UPPER_END, logged - box.upper, -box.upper, bound)
+        elif logged <= free + bound and logged > box.upper:
+            # The minimiser itself, beyond the end: one that is above it may have been used.
+            _end_above(found, box.upper, logged, bound)
+        else:
+            found.low[UPPER_END] = np.inf
+
+
+@inlined
+def _clipped_factors(kept, step, constants, effects, end, logged, found):
+    """Note the factors on quantities that lead to the logged value of a K-SVM's step."""
+    entry = kept.table[step, 0]
+    product, row = entry[PRODUCT], entry[OWN_ENTRY]
+    unit = 1.0 / (row + constants.shift)
     for quantity in (STALE, KERNEL, SAME, OMEGA, CURVATURE):
         _explain_clipped(found, quantity, effects[quantity, 0], end, logged)
     _explain_clipped(found, BOTH, (product - entry[OLD_PRODUCT]) * unit, end, logged)
@@ -253,14 +265,6 @@ def _clipped_step(kept, step, constants, effects, end, logged, found, at_end):
     # With omega off in both, (K_ii + (1 + delta) omega) theta = -(g + delta omega alpha): the error is
     # delta times omega times the new value, over the curvature.
     _explain_clipped(found, SHIFT_EVERYWHERE, -logged * constants.shift * unit, end, logged)
-    if 0.0 < box.upper < np.inf:
-        if logged < free - bound:
-            explain(found, UPPER_END, logged - box.upper, -box.upper, bound)
-        elif logged <= free + bound and logged > box.upper:
-            # The minimiser itself, beyond the end: one that is above it may have been used.
-            _end_above(found, box.upper, logged, bound)
-        else:
-            found.low[UPPER_END] = np.inf
 
 
 @inlined
@@ -279,7 +283,7 @@ def _explain_clipped(found, quantity, change, end, logged):
 
 @inlined
 def _solved_step(kept, step, constants, effects, found):
-    residual, left, samples = kept.residual[step], kept.left[step], constants.factors.modulus
+    residual, left = kept.residual[step], kept.left[step]
     for quantity in SOLVED:
         if quantity != STREAM:  # A log that leads to its run is of draws that were followed.
             effect, change = effects[quantity], left_out(quantity)
@@ -289,11 +293,17 @@ def _solved_step(kept, step, constants, effects, found):
                 _without(residual, left, effect, -change), _without(residual, left, effect, change)
             )
             _reproduce(found, quantity, 0, sure, 1.0, without)
+
+
+@inlined
+def _solved_factors(kept, step, constants, effects, found, loose):
+    """Note the factors on quantities that lead to a K-RR's logged step, up to so many bounds."""
+    residual, left, samples = kept.residual[step], kept.left[step], constants.factors.modulus
     whole = 0.0
     for value in kept.increment[step]:
         whole += value
     for place in range(left.size):
-        moved, bound = residual[place], left[place]
+        moved, bound = residual[place], loose * left[place]
         increment, applied = kept.increment[step, place], kept.applied[step, place]
         entry = kept.table[step, place]
         for quantity in (STALE, CURVATURE, PENALTY, OFF_DIAGONAL, KERNEL, SAME):

@@ -45,7 +45,10 @@ OFF = {
 
 
 def factors_of(why, *, of_svm):
-    return off_by_a_factor(why.low, why.high, why.fits, of_svm=of_svm)
+    found = off_by_a_factor(why.low, why.high, why.fits, of_svm=of_svm, allowed=why.allowed)
+    # A factor that is made in all steps leaves the correct ones within their bounds.
+    assert all(factor.everywhere for factor in found)
+    return found
 
 
 @pytest.fixture(scope="module")
