@@ -39,7 +39,7 @@ MOST_HINTS = 2
 NAMES_ANOTHER = (HintKind.CONVENTION, HintKind.DRAWS)
 """Hints on something else that a run would be correct with, by its name."""
 
-CONTRACT, MESSAGES = "contract", "message-count"
+CONTRACT, MESSAGES, COHERENCE = "contract", "message-count", "rank-coherence"
 
 INTERRUPTED = "INTERRUPTED"
 """The outcome of a campaign that was stopped before its end."""
@@ -364,12 +364,19 @@ def unseen(results: Results) -> Iterable[str]:
     multiples: Any = results.campaign.parameters.get(MULTIPLES) or {}
     for name, of in multiples.items():
         yield f"numbers of {name} that are no multiple of {' or '.join(map(str, of))} ranks"
+    parallel = {case.id for case in judged if _number(case.facts.get("ranks", 1)) > 1}
+    on_ranks = [one for one in compared if one["case"] in parallel]
+    if (without := _without(COHERENCE, on_ranks)) is not None:
+        yield f"whether all ranks hold the same alpha{without}"
     messages = [one for one in compared if one["check"] == MESSAGES]
     if not messages:
         windows = any(one["s"] > 1 for one in compared)
         yield f"communication{' and the lengths of windows' * windows} (no messages were counted)"
     elif any(one["units"] == MESSAGES_ONLY for one in messages):
         yield "words of messages (only the number of messages was compared)"
+    of_counted = {one["case"] for one in messages}
+    if without := _without(MESSAGES, [one for one in compared if one["case"] in of_counted]):
+        yield f"the number of messages{without}"
     # A solver that did something else at an s than was asked was looked at there.
     failed = [one for one in failed if one["case"] in known]
     yield f"s above {max(one['s'] for one in (*compared, *failed))}"
@@ -409,6 +416,21 @@ def _never_met(cases: Sequence[Case], compared: Iterable[dict]) -> Iterable[str]
 def has_one_label(dataset: str) -> bool:
     """Whether an embedded set is one of those whose labels are all +1."""
     return dataset.startswith(("edges", "middle")) and dataset.endswith("_one_label")
+
+
+def _without(check: str, compared: Sequence[dict]) -> str | None:
+    """At which s some case has verdicts, and none of this check that decides; None if at no s.
+
+    Empty if no case has one at any s.
+    """
+    decided = (Status.PASS, Status.FAIL)
+    made = {(one["case"], one["s"]) for one in compared}
+    known = {
+        (one["case"], one["s"]) for one in compared if one["check"] == check and one["status"] in decided
+    }
+    if not (left := {s for _, s in made - known}):
+        return None
+    return f" at {s_in_words(left)}" if known else ""
 
 
 def _number(value: object) -> int:

@@ -8,6 +8,8 @@ import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_reporting_documents import case, document, every_status, verdict
 from test_reporting_page import Page, html_of
 
@@ -285,6 +287,25 @@ def test_runs_longer_than_the_longest_are_not_looked_at(made):
     ]
     known = [number for number in made if number]
     assert [count(max(known)) in part for part in longer] == [True] * bool(known)
+
+
+@pytest.mark.parametrize("check", ["rank-coherence", "message-count"])
+@given(
+    ranks=st.sampled_from([1, 2, 5]),
+    asked=st.dictionaries(st.sampled_from([1, 6, 7, 64]), st.sampled_from([None, *Status]), min_size=1),
+)
+def test_the_s_at_which_ranks_or_messages_were_not_compared_are_named(check, ranks, asked):
+    """A further s has no count of messages, and a program without files of its ranks nothing to compare."""
+    told = [verdict("a", s=s) for s in asked]
+    told += [verdict("a", status, s=s, check=check) for s, status in asked.items() if status is not None]
+    made = judged([case("a", s=tuple(asked), facts={"ranks": ranks})], told, {"a": [*asked]})
+    words = {"rank-coherence": "whether all ranks", "message-count": "the number of messages"}[check]
+    said = [part for part in unseen(made) if part.startswith(words)]
+    decided = {s for s, status in asked.items() if status in (Status.PASS, Status.FAIL)}
+    left = set(asked) - decided
+    due = bool(left) and (ranks > 1 if check == "rank-coherence" else bool(decided))
+    assert len(said) == due
+    assert all(part.endswith(f" at {s_in_words(left)}") is bool(decided) for part in said)
 
 
 def test_an_s_that_is_correct_on_no_case_that_passed_is_named_without_the_case():
