@@ -182,7 +182,17 @@ def _as_optimum(verdict: Verdict) -> str:
     over, tolerance = next(told, (math.inf, 0.0))
     if float(over) <= float(tolerance):
         return f"the optimum to {tolerance:g}"
-    return f"no farther from the optimum than {tolerance:g} {UNPRINTED}"
+    allowed = f" ({promised(together)} together)" if (together := _allowed(verdict)) < math.inf else ""
+    return f"no farther from the optimum than {tolerance:g} {UNPRINTED}{allowed}"
+
+
+def _allowed(verdict: Verdict) -> float:
+    """What a vector may be off by, as a share of the optimum; infinite where no share is known."""
+    shares: Any = next((one for key, one in verdict.evidence.items() if key in OVER), (0.0, None))
+    measured: Any = verdict.evidence[MEASURED]
+    if shares[1] in (None, math.inf) or not measured[1]:
+        return math.inf
+    return verdict.bound * (shares[1] / measured[1])
 
 
 def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict], noun: str) -> list[str]:

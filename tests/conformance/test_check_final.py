@@ -98,10 +98,22 @@ def test_printed_decimals_enter_the_bound(run):
     gap = evidence["gap_over_optimal_value"][0]
     assert gap > 1e-8, gap  # More than the tolerance alone allows, so that this alone is not said.
     assert ": the optimum to" not in told
-    assert "no farther from the optimum than 1e-08 and the digits that were not printed allow, gap" in told
+    assert "no farther from the optimum than 1e-08 and the digits that were not printed allow (" in told
     code, told, found = run(svm() * (1 + 1e-4), *SVM, form="%.6f")
     assert code == 1
     assert {one["check"] for one in found["verdicts"] if one["status"] == "FAIL"} == {"optimum", "box"}
+
+
+@pytest.mark.parametrize("digits", [4, 5, 6])
+def test_what_printed_decimals_allow_is_said_as_a_share_of_the_optimum(run, digits):
+    """The bound is a gap, and the tolerance a share: the share of a bound is not the tolerance by far."""
+    code, told, found = run(svm(), *SVM, form=f"%.{digits}f")
+    assert code == 0, told
+    (verdict,) = [one for one in found["verdicts"] if one["check"] == "optimum"]
+    (said,) = re.findall(r"allow \((\S+) together\), gap", told)
+    allowed = verdict["bound"] / verdict["evidence"]["optimal_value"][0]
+    assert allowed * (1 - 1e-6) <= float(said) <= 1.1 * allowed
+    assert float(said) > max(1e-8, verdict["evidence"]["gap_over_optimal_value"][1])
 
 
 @pytest.mark.parametrize(("value", "code"), [(0.0, 0), (1e-9, 1), (1e-300, 1)])
