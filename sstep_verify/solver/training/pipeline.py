@@ -366,13 +366,20 @@ def _compiling() -> Iterator[str]:
 def _ending(problem: Problem, training: Training) -> str:
     stated, measure, tolerance = training.stated(), measure_of(problem), training.settings.tolerance
     scaled = "the data" if problem.is_svm else "the data or the targets"
+    # The measured value is within it; where the lower limit is not, that is known to be rounding.
+    unproved = training.stopped == "precision" and stated.relative[0] <= tolerance
+    short = (
+        "may be reached, but float64 cannot prove it here"
+        if unproved
+        else "is below what float64 can show here"
+    )
     reason, way_out = {
         "tolerance": ("tolerance reached, ", ""),
         "iterations": ("cap reached, ", ""),
     }.get(
         training.stopped,
         (
-            f"tolerance {shortest(tolerance)} is below what float64 can show here: ",
+            f"tolerance {shortest(tolerance)} {short}: ",
             f"; scale {scaled}, or ask for a larger one",
         ),
     )
