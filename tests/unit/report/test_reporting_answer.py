@@ -586,6 +586,21 @@ def test_a_card_without_a_place_says_what_was_found(tmp_path):
     assert "Found" not in found
 
 
+def test_a_page_counts_its_groups_of_failures_which_may_have_one_cause(tmp_path):
+    """Failures with one cause are in two groups where they begin at different s."""
+    cause = Defect(("correction-dropped",), None, ("S-3.5",))
+    wrong = [
+        verdict(name, Status.FAIL, s=s, check="step-replay", diagnosed=True, defects=(cause,))
+        for name, s in (("a", 7), ("b", 8), ("c", 8))
+    ]
+    made = document([case(name, Status.FAIL, s=(7, 8)) for name in "abc"], wrong, 1)
+    found = failures(made)
+    assert [[one.id for one in group.cases] for group in found] == [["a"], ["b", "c"]]
+    assert len({group.causes for group in found}) == 1
+    text = html_of(made, tmp_path / "report").partition('id="failures-title"')[2].partition("<article")[0]
+    assert re.findall(r"\b[0-9]+\b", text) == [str(len(found))]
+
+
 @pytest.mark.parametrize("logged", [math.nan, None, 0.25])
 def test_a_card_says_of_a_log_without_a_number_what_the_verdict_says(logged):
     """In plain values there is no NaN."""
