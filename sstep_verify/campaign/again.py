@@ -56,6 +56,13 @@ class Difference:
         return f"{self.where}: is {_shown(self.stated)}, made again {_shown(self.made)}"
 
 
+class OfFile(Difference):
+    """A file that is not what the results document of its folder gives, whatever the kept runs give."""
+
+    def __str__(self) -> str:
+        return f"{self.where}: is {_shown(self.stated)}, but {RESULTS} gives {_shown(self.made)}"
+
+
 @dataclass(frozen=True)
 class Proved:
     """What came of making a report again: the new results, and where the report differs from them.
@@ -229,7 +236,7 @@ def _files(there: Path, made: Path) -> Iterator[Difference]:
         if not (there / name).exists():  # What is not there says nothing.
             continue
         if not (made / name).exists():
-            yield Difference(str(name), "a file", None)
+            yield OfFile(str(name), "a file", None)
             continue
         then = read_whole(there / name, MOST_PAGE, "part of a report")
         now = (made / name).read_bytes()
@@ -238,7 +245,7 @@ def _files(there: Path, made: Path) -> Iterator[Difference]:
         lines = [content.decode("utf-8", "replace").split("\n") for content in (then, now)]
         rows = zip(*(line + [""] * (max(map(len, lines)) - len(line)) for line in lines), strict=True)
         place, one, other = next((place, *row) for place, row in enumerate(rows, 1) if row[0] != row[1])
-        yield Difference(f"{name}, line {place}", *_around(one, other))
+        yield OfFile(f"{name}, line {place}", *_around(one, other))
 
 
 def _parts(report: Path) -> Iterator[Path]:

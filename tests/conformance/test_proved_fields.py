@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command import command
 from daily import some
 from kept import copied, kept_report, mended
 
@@ -205,6 +206,25 @@ def test_numbers_may_differ_in_their_second_digit_on_another_machine_only(
     failed["status"] = "PASS"
     write(json.dumps(values), "utf-8")
     assert is_refused(report)
+
+
+@pytest.mark.parametrize("changed", ["results.json", "index.html", "both"])
+def test_a_difference_says_what_the_place_was_compared_with(wrong, tmp_path, changed, once):
+    """A file is compared with the results document of its folder, which may be what was changed."""
+    report, names = copied(wrong, tmp_path), ("results.json", "index.html")
+    for name in names if changed == "both" else (changed,):
+        text = (report / name).read_text("utf-8")
+        assert "faulty on 1" in text
+        (report / name).write_text(text.replace("faulty on 1", "faulty on 0"), "utf-8")
+    differences = prove_again(report).differences
+    of_results = [one for one in differences if one.where == "summary.sentence"]
+    of_page = [one for one in differences if one.where.startswith("index.html")]
+    assert [len(of_results), len(of_page)] == [changed != "index.html", 1]
+    assert all("made again" in str(one) for one in of_results)
+    assert all("results.json gives" in str(one) and "made again" not in str(one) for one in of_page)
+    code, said, _ = command("explain", "--again", str(report), "--jobs", "1")
+    last = said.strip().splitlines()[-1]
+    assert (code, "the kept runs" in last) == (4, changed != "index.html")
 
 
 def next_above(ratio: float) -> float:

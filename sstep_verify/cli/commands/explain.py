@@ -269,7 +269,7 @@ def _judge_again(kept, as_json: bool) -> None:
 
 def _prove_again(folder: str, directory: str | None, jobs: int | None, as_json: bool) -> None:
     """Make a report again from its kept runs, say where it differs, and end with its exit code."""
-    from sstep_verify.campaign.again import prove_again
+    from sstep_verify.campaign.again import OfFile, prove_again
     from sstep_verify.cli.work import of_problems
 
     with of_problems() as progress:
@@ -290,8 +290,10 @@ def _prove_again(folder: str, directory: str | None, jobs: int | None, as_json: 
     for line in proved.unread:
         click.echo(f"not compared: {line}")
     equal = "equal: the kept runs give this report; that this solver made them is its author's word"
-    count = len(proved.differences)
-    click.echo(f"DIFFERS from what the kept runs give, in {counted(count, 'place')}" if count else equal)
+    count, files = len(proved.differences), sum(isinstance(one, OfFile) for one in proved.differences)
+    given = {0: "the kept runs give", count: "its results.json gives"}
+    of = given.get(files, "the kept runs and its results.json give")
+    click.echo(f"DIFFERS from what {of}, in {counted(count, 'place')}" if count else equal)
     sys.exit(code)
 
 
