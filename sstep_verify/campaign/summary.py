@@ -187,7 +187,7 @@ def summarise(
     if refused:  # These are the problems that are missing, so they are no reason of their own.
         incomplete.insert(0, f"{REFUSED}: {refused[0]}" + f" ({unfinished})" * (missing > 0))
     elif missing > len(unjudged):
-        incomplete.append(unfinished)
+        incomplete.insert(0, unfinished)  # What no verdict speaks of comes first.
     code = state.exit_code(
         failed=Status.FAIL in statuses or bool(stale),
         incomplete=Status.INCONCLUSIVE in statuses or bool(incomplete),

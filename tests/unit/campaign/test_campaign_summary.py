@@ -163,7 +163,9 @@ def test_what_makes_a_run_incomplete_is_told_once_with_how_many_other_reasons_th
     refused = _summary([Status.PASS], planned_cases=5, state=_erred(REFUSED)).sentence
     assert refused.endswith("; incomplete: not judged: x (4 of 5 problems not finished)")
     few = _summary([Status.PASS], planned_cases=2, too_few={"a": ["0 made, 1 needed"] * 2}).sentence
-    assert few.endswith("; incomplete: 0 made, 1 needed (and 2 other reasons)")
+    assert few.endswith("; incomplete: 1 of 2 problems not finished (and 2 other reasons)")
+    few = _summary([Status.PASS], too_few={"a": ["0 made, 1 needed"] * 2}).sentence
+    assert few.endswith("; incomplete: 0 made, 1 needed (and 1 other reason)")
     assert _summary([Status.PASS], planned_cases=2).sentence.endswith(
         "incomplete: 1 of 2 problems not finished"
     )
