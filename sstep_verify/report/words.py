@@ -490,7 +490,7 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
         failed = verdict.status is Status.FAIL
         ended = len({one.run for one in verdict.raised})
         of = "it" if ended == 1 else "them"
-        these = f" {counted(ended, 'run')} ended in an error: nothing else was compared of {of}."
+        these = f" {counted(ended, 'run')} failed: nothing else was compared of {of}."
         these *= bool(ended)
         yield f"Coverage: {coverage(verdict.coverage, failed=failed)}{exceed}{these}"
     if verdict.status is Status.PASS and (missing := not_tested(verdict.terms)):
@@ -987,7 +987,7 @@ def _all_raised(verdict: Verdict) -> Iterator[str]:
     yield from map(_raised, verdict.raised[:1])
     if more := verdict.raised[1:]:
         alike = len({(one.kind, one.message) for one in verdict.raised}) == 1
-        yield f"{counted(len(more), 'more run')} {'likewise' if alike else 'ended in an error'}."
+        yield f"{counted(len(more), 'more run')} {'likewise' if alike else 'failed too'}."
 
 
 def _violated(verdict: Verdict) -> Iterator[str]:
