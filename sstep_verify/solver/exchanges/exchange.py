@@ -255,8 +255,10 @@ def choose_exchange(
         return "gram", 0, f"linear kernel: {reason}"
     if samples * samples <= memory and iterations * block > samples:
         draws = iterations * block
-        reason = f"all {samples} kernel rows fit in {memory} words, and {draws} draws use each "
-        reason += f"{draws / samples:.3g} times: every row is formed once and kept"
+        reason = f"all {samples} kernel rows fit in {memory} words, and {draws} draws use a row "
+        uses = draws / samples
+        mean = f"{uses:.3g}" if uses < 100 else f"{uses:.0f}"
+        reason += f"{mean} times on average: every row is formed once and kept"
         return "allreduce", samples * samples, reason
     saved = panel * (1 - 1 / ranks) * _entry_seconds(kernel)
     if ranks > 1 and (panel > memory or saved > COLLECTIVE_SECONDS):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.solver.exchanges.exchange import choose_exchange
@@ -36,6 +40,16 @@ def test_rows_that_fit_and_are_used_again_are_kept(kernel):
     assert "1.001" in reason or "1 times" in reason
     assert chosen(kernel, iterations=1000, memory=memory)[1] == 0
     assert chosen(kernel, iterations=1001, memory=memory - 1)[1] == 0
+
+
+@given(samples=st.integers(2, 900), passes=st.floats(1.01, 10_000))
+def test_the_uses_of_a_row_are_a_mean_in_plain_decimals(samples, passes):
+    """Uniform draws use no two rows equally often."""
+    iterations = max(int(samples * passes), samples + 1)
+    sizes = {"samples": samples, "iterations": iterations, "memory": samples**2}
+    *_, reason = chosen(RBFKernel(1.0), ranks=1, **sizes)
+    (uses,) = re.findall(r"use a row ([\d.]+) times on average", reason)
+    assert float(uses) == pytest.approx(iterations / samples, rel=0.01)
 
 
 def test_large_panels_are_shared_out():
