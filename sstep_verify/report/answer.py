@@ -208,11 +208,11 @@ def _faulty(counts: Mapping[int, Count], results: Results) -> list[Row]:
     clean = {s: one for s, one in counts.items() if wrong and not one.faulty and not one.correct}
     free = {s: counted(one.planned, noun) for s, one in clean.items()}
     rows = [Row("Faulty at", s_on(said)), Row("No failure at", s_on(free)), *_causes(results, noun)]
-    return [*rows, Row("Ended in an error", tuple(_raised(results, noun)))]
+    return [*rows, Row("Runs failed at every s on", tuple(_raised(results, noun)))]
 
 
 def _raised(results: Results, noun: str) -> Iterable[str]:
-    """On how many cases every run that was judged ended in an error, by kinds that the solver raised."""
+    """On how many cases runs of every s failed by themselves, by kinds that the solver raised."""
     asked = (one for one in results.verdicts if one["check"] == CONTRACT)
     by_case = grouped(asked, lambda one: one["case"])
     kinds: dict[str, list[Case]] = {}

@@ -178,7 +178,7 @@ def test_problems_on_which_every_run_ended_in_an_error_are_counted_by_its_kind()
     told += [contract("c", 1, "TypeError"), contract("c", 2, "")]  # At another s it ended well.
     told += [contract("d", 2, "ProgramError", quoted=True)]
     cases = [case(name, Status.FAIL, s=(1, 2)) for name in "abcd"]
-    found = rows_of(judged(cases, told, {}, 1), Status.FAIL)["Ended in an error"]
+    found = rows_of(judged(cases, told, {}, 1), Status.FAIL)["Runs failed at every s on"]
     assert [part.partition(":")[0] for part in found] == ["2 of 4 problems", "1 of 4 problems"]
     assert ["TypeError" in part for part in found] == [True, False]
 

@@ -251,7 +251,7 @@ def test_a_page_says_tested_and_what_a_cap_is(tmp_path):
     page = text[text.index("· campaign") : text.index("results.json holds")]
     assert "visible" not in page
     assert "a FAIL may test quantities too" in text
-    assert "their gaps and errors are relative" in text
+    assert "their gaps and errors are relative, and measured in float64 without proof" in text
     assert "all iterations madeThe run reached its cap" in text
 
 
