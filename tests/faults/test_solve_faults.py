@@ -29,23 +29,37 @@ OPTIONS = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def folder(tmp_path):
+def with_points(folder: Path) -> Path:
+    """Write samples into a folder."""
     rows = np.random.default_rng(2).normal(size=(SAMPLES, 3))
     lines = [
         f"{'+1' if row.sum() > 0 else '-1'} "
         + " ".join(f"{k + 1}:{value:.3f}" for k, value in enumerate(row))
         for row in rows
     ]
-    (tmp_path / "points").write_text("\n".join(lines) + "\n", encoding="ascii")
-    return tmp_path
+    (folder / "points").write_text("\n".join(lines) + "\n", encoding="ascii")
+    return folder
 
 
-def solve(folder, ranks, fault, guilty, *options):
-    """Exit code, output and what is left of a run with a fault; it ended within a minute."""
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A run without a fault, which compiles: a rank that compiles for longer than the limit would be suspected."""
+    folder = with_points(tmp_path_factory.mktemp("right"))
+    code, output, left = solve(folder, 2, "none", -1, "--hang-limit", str(MINUTE), seconds=4 * MINUTE)
+    assert (code, left) == (0, []), output
+    assert (folder / "r").exists()
+
+
+@pytest.fixture
+def folder(tmp_path, compiled):
+    return with_points(tmp_path)
+
+
+def solve(folder, ranks, fault, guilty, *options, seconds=MINUTE):
+    """Exit code, output and what is left of a run with a fault; it ended within these seconds."""
     words = [str(launcher()), "-n", str(ranks), sys.executable, PROGRAM, fault, str(guilty), "200", "solve"]
     limit = ["--hang-limit", str(LIMIT)]
-    return run_marked([*words, *OPTIONS, *limit, *options], folder, MINUTE)
+    return run_marked([*words, *OPTIONS, *limit, *options], folder, seconds)
 
 
 @pytest.mark.parametrize(
