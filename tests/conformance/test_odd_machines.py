@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from daily import some
+from daily import crossed, some
 
 PROGRAM = Path(__file__).with_name("plain_program.py")
 CHOSEN = ["--profile", "smoke", "--s", "4", "--seed", "1", "--task", "svm-l1", "--kernel", "rbf"]
@@ -48,8 +48,7 @@ def check(folder: bytes, name: bytes, out: bytes, *mistake: str, **variables: st
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False)
 
 
-@pytest.mark.parametrize("plain", [False, True])
-@pytest.mark.parametrize("seed", some(range(8), of=8))
+@pytest.mark.parametrize(("plain", "seed"), crossed([True, False], range(8), of=9))
 def test_any_name_of_a_folder_or_program_has_its_report(tmp_path, seed, plain):
     rng = np.random.default_rng(seed)
     folder = os.path.join(os.fsencode(tmp_path), drawn_name(rng))
@@ -63,7 +62,7 @@ def test_any_name_of_a_folder_or_program_has_its_report(tmp_path, seed, plain):
     assert json.loads(results.read_bytes())["summary"]["exit_code"] == ended.returncode
 
 
-@pytest.mark.parametrize("files", some(range(5, 20), of=8, first=4))
+@pytest.mark.parametrize("files", some(range(5, 20), of=15, first=4))
 def test_a_limit_of_open_files_is_told_as_one(tmp_path, files):
     line = f"{sys.executable} -S {PROGRAM} {{dir}}"
     inner = [sys.executable, "-m", "sstep_verify", "check", "--exec", line, *CHOSEN, "--out", "out"]

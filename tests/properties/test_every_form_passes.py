@@ -45,7 +45,7 @@ def exit_code(order: str, task: str, kernel: str, **fields) -> int:
 @pytest.mark.parametrize(
     ("form", "task"),
     [
-        pytest.param(form, task, marks=[pytest.mark.nightly] * (place % 4 != 3 * (task == "krr")))
+        pytest.param(form, task, marks=[pytest.mark.nightly] * (place % 6 != 3 * (task == "krr")))
         for place, form in enumerate(FORMS)
         for task in ("svm-l1", "krr")
     ],
@@ -57,7 +57,7 @@ def test_a_correct_solver_of_a_declared_form_passes(form: str, task: str) -> Non
     assert exit_code(PLAIN_ORDERS[place % len(PLAIN_ORDERS)], task, kernel, **FORMS[form]) == 0
 
 
-@pytest.mark.parametrize("factorisation", some(SOLVES, of=2))
+@pytest.mark.parametrize("factorisation", some(SOLVES, of=3))
 def test_a_correct_solver_of_a_declared_factorisation_passes(factorisation: str) -> None:
     """Of K-RR."""
     assert exit_code("pairwise", "krr", "polynomial", factorisation=factorisation) == 0

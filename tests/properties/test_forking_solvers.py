@@ -46,7 +46,7 @@ os.write(1, f"judged: {{[one.status.value for one in verdicts]}}\\n".encode())
 """
 
 
-@pytest.mark.parametrize("way", some(WAYS, of=2))
+@pytest.mark.parametrize("way", some(WAYS, of=3))
 @pytest.mark.parametrize("seed", range(int(os.environ.get("SSTEP_VERIFY_DRAWS", "1"))))
 def test_a_solver_that_forks_is_judged_once(way, seed):
     text = PROGRAM.format(way=WAYS[way], seed=seed)

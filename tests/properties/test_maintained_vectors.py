@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from daily import some
+from daily import crossed, some
 
 from sstep_verify import Declaration, Status
 from sstep_verify.bounds.screen import screen_ridge, screen_svm
@@ -67,8 +67,7 @@ def maintained(problem: Problem, draws: np.ndarray, alpha: np.ndarray) -> np.nda
     return np.array(ends)
 
 
-@pytest.mark.parametrize("task", VECTORS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("task", "seed"), crossed(VECTORS, range(4), of=3))
 def test_a_screen_takes_the_sizes_of_the_bound(task, seed):
     """What it flags and nobody replays is INCONCLUSIVE, also for a correct solver."""
     generator = np.random.Generator(np.random.PCG64(seed))

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from daily import crossed
 from small_solvers import callable_of, descend, drawn
 
 from sstep_verify import (
@@ -63,8 +64,7 @@ def ordered(order, correction=1.0):
     return solver
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("seed", DRAWS)
+@pytest.mark.parametrize(("order", "seed"), crossed(ORDERS, DRAWS, of=3))
 def test_an_order_of_samples_that_follows_the_targets_fails_no_check(seed, order):
     problem, stream = drawn(seed, ("svm-l1", "krr")[seed % 2])
     size = float(np.square(problem.dense).mean())
