@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command import command
+from daily import crossed
 
 from sstep_verify import (
     Hinge,
@@ -141,7 +142,7 @@ def test_a_python_object_is_judged_on_the_same_problems(here):
 HYDRA = "[proxy:0@node] HYDU_create_process: execvp error on file ./missing (No such file or directory)"
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.nightly)])
 def test_a_launcher_that_finds_no_program_ends_the_check_as_input_that_cannot_be_used(here, jobs):
     (here / "mpiexec").write_text(f"#!/bin/sh\necho '{HYDRA}' >&2\nexit 255\n")
     (here / "mpiexec").chmod(0o755)
@@ -170,8 +171,7 @@ def test_a_witness_that_cannot_be_made_is_refused_before_anything_runs(here, com
     assert list(here.iterdir()) == []
 
 
-@pytest.mark.parametrize("targets", [("0", "1"), ("2", "1")])
-@pytest.mark.parametrize("task", ["svm-l1", "krr"])
+@pytest.mark.parametrize(("task", "targets"), crossed(["svm-l1", "krr"], [("0", "1"), ("2", "1")], of=2))
 def test_what_labels_of_a_file_are_taken_for_is_said(here, targets, task):
     lines = (f"{targets[place % 2]} 1:{place / 7:.17g} 2:{place % 5}" for place in range(12))
     (here / "data.txt").write_text("\n".join(lines) + "\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from daily import crossed
 
 from sstep_verify import judge
 from sstep_verify.adapters.program import ProgramSolver, read_program
@@ -20,8 +21,10 @@ FILES = Path(__file__).parents[2] / "examples" / "adapters" / "paper"
 PROGRAM = Path(__file__).with_name("paper_program.py")
 
 
-@pytest.mark.parametrize("kind", ["ksvm-classical", "ksvm-s-step", "krr-classical", "krr-s-step"])
-@pytest.mark.parametrize("defect", ["", "last"])
+@pytest.mark.parametrize(
+    ("kind", "defect"),
+    crossed(["ksvm-classical", "ksvm-s-step", "krr-classical", "krr-s-step"], ["", "last"], of=2),
+)
 def test_a_stand_in_of_the_authors_programs_is_judged(tmp_path, kind, defect):
     named = shlex.join([sys.executable, str(PROGRAM), kind + defect])
     text = (FILES / f"{kind}.toml").read_text("utf-8")

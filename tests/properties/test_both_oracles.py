@@ -159,12 +159,13 @@ def test_a_defect_fails_by_either_oracle(place, name):
         assert (contract.status, windows.status) == (Status.PASS, Status.FAIL)
 
 
-def test_mpmath_judges_without_a_ball(monkeypatch):
+@pytest.mark.parametrize("places", [(2, 7), pytest.param((6, 8), marks=pytest.mark.nightly)])
+def test_mpmath_judges_without_a_ball(monkeypatch, places):
     def refuse(self, bits=256):
         raise AssertionError("a ball was made")
 
     monkeypatch.setattr(Balls, "__init__", refuse)
-    for place in (2, 6, 7, 8):
+    for place in places:
         problem, stream = CASES[place]
         found = judge(ProductionSolver(), problem, stream, 4, checks=list(CHECKS), oracle="mpmath")
         assert Status.FAIL not in {one.status for one in found}

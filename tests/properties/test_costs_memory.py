@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from count_cases import KERNELS, made_problem
+from daily import crossed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_held import Sizes, resident
@@ -176,10 +177,12 @@ def allocated(exchange: str, task: str, density: float, ranks: int) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
-@pytest.mark.parametrize("density", [0.5, 1.0])
-@pytest.mark.parametrize("task", ["svm-l1", "krr"])
-@pytest.mark.parametrize("exchange", ["allreduce", "support", "reduce-scatter", "gram"])
+@pytest.mark.parametrize(
+    ("exchange", "task", "density", "ranks"),
+    crossed(
+        ["allreduce", "support", "reduce-scatter", "gram"], ["svm-l1", "krr"], [0.5, 1.0], [1, 2], of=2
+    ),
+)
 def test_no_window_allocates_a_row(exchange, task, density, ranks):
     assert allocated(exchange, task, density, ranks) == 0
 

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from daily import crossed
 from judged import assert_teaches, judged, small_case
 from plant import plant
 
@@ -25,9 +26,11 @@ CASES = [(form, kernel) for form in ("support", "reduce-scatter") for kernel in 
 ]
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize(("exchange", "kernel"), CASES, ids=str)
-@pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)], ids=str)
+@pytest.mark.parametrize(
+    ("loss", "exchange", "kernel", "sparse"),
+    crossed([Hinge(0.5), Ridge(0.05)], CASES, [False, True], of=2, flat=True),
+    ids=str,
+)
 def test_right_entries_pass(loss, exchange, kernel, sparse):
     case, tested = small_case(loss, kernel, solver=ProductionSolver(exchange=exchange), s_values=(4, 16))
     if sparse:
