@@ -74,6 +74,10 @@ LOOSE = 2.0**10
 """Bounds by which a correct step may miss a factor: with a large one, it rounds numbers so much larger."""
 
 
+SUMMANDS = (STALE, KERNEL, SAME, OVERLAP, OFF_DIAGONAL)
+"""Parts of sums of a K-RR: a doubled one moves the residual as far as an absent one, the other way."""
+
+
 class Explained(NamedTuple):
     """What explains the steps over their bound; arrays, so that compiled code can write into them.
 
@@ -289,9 +293,9 @@ def _solved_step(kept, step, constants, effects, found):
             effect, change = effects[quantity], left_out(quantity)
             size = over_bounds(effect, left)
             sure = change * certain(quantity, effect, kept, step, constants, size)
-            without = min(
-                _without(residual, left, effect, -change), _without(residual, left, effect, change)
-            )
+            without = _without(residual, left, effect, change)
+            if quantity not in SUMMANDS:
+                without = min(without, _without(residual, left, effect, -change))
             _reproduce(found, quantity, 0, sure, 1.0, without)
 
 
