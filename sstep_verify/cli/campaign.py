@@ -333,11 +333,16 @@ def _further(results, case, folder: Path | None) -> str:
 
 
 def _others(stands) -> str:
-    """The other checks that end so at the s of what stands for a case, and those that pass there."""
+    """The other checks that end so at the s of what stands for a case, those that pass there, and those
+    that end so at the first s, where that is a smaller one.
+    """
     from sstep_verify.report.words import passed_in_words
 
     passed = passed_in_words(stands.verdict["check"], stands.passed)
     told = {"also": ", ".join(stands.others), "pass": passed}
+    if (first := min(one["s"] for one in stands.wrong)) < stands.verdict["s"]:
+        at_first = dict.fromkeys(one["check"] for one in stands.wrong if one["s"] == first)
+        told[f"first at s = {first}"] = ", ".join(at_first)
     said = "; ".join(f"{name}: {checks}" for name, checks in told.items() if checks)
     return f" ({said})" if said else ""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sstep_verify.campaign.model import INTERRUPTED, REFUSED
 from sstep_verify.cli.campaign import finish
@@ -12,7 +14,9 @@ from sstep_verify.cli.work import Progress
 from sstep_verify.errors import InputError
 from sstep_verify.ranks.watchdog import Unwatched
 from sstep_verify.report.case import Case
+from sstep_verify.report.expected import Expected
 from sstep_verify.report.results import ERRORS, Campaign, Results, Summary
+from sstep_verify.report.telling import standing
 from sstep_verify.verdict import Status, Verdict
 from studies.report.sensitivity.false_positives import AlarmsDocument
 from studies.report.sensitivity.part import SensitivityDocument
@@ -118,8 +122,35 @@ def test_what_is_explained_is_the_verdict_whose_reason_is_told(capsys, tmp_path)
         finish(_failed(), tmp_path, tmp_path)
     out = capsys.readouterr().out
     assert out.splitlines()[1:4] == [
-        "  FAIL a: step-replay, s = 54: wrong", "    Cause: x.", f"more: sstep-verify explain {tmp_path / 'a-s54'}"
+        "  FAIL a: step-replay, s = 54: wrong (first at s = 1: step-replay)", "    Cause: x.", f"more: sstep-verify explain {tmp_path / 'a-s54'}"
     ]  # fmt: skip
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    found=st.sets(
+        st.tuples(
+            st.sampled_from([1, 7, 64]), st.sampled_from(["step-replay", "window-replay", "trajectory"])
+        ),
+        min_size=1,
+    )
+)
+def test_a_smaller_s_at_which_a_problem_fails_is_named_with_its_checks(capsys, tmp_path, found):
+    """The sentence gives the first s, and the line the failure that says most, which may be at another."""
+    results = _failed()
+    one = results.verdicts[1] | {"requirement": ""}
+    verdicts = tuple(one | {"s": s, "check": check} for s, check in sorted(found))
+    results = replace(results, verdicts=verdicts)
+    shown = standing(verdicts, Status.FAIL, Expected.of(results)).verdict["s"]
+    with pytest.raises(SystemExit):
+        finish(results, tmp_path, tmp_path)
+    line = capsys.readouterr().out.splitlines()[1]
+    first = min(s for s, _ in found)
+    assert (f"first at s = {first}: " in line) == (first < shown)
+    checks = line.partition(f"first at s = {first}: ")[2].rstrip(")")
+    assert {*filter(None, checks.split(", "))} == {
+        check for s, check in found if s == first and first < shown
+    }
 
 
 def test_a_failure_that_was_not_expected_is_told_before_those_that_were(capsys, tmp_path):
@@ -160,4 +191,4 @@ def test_where_no_report_can_be_written_what_was_found_is_told_all_the_same(caps
     full = InputError(f"{tmp_path}: cannot be written: No space left on device")
     with pytest.raises(InputError, match="No space left"):
         finish(_failed(), None, tmp_path, None, full)
-    assert "  FAIL a: step-replay, s = 54: wrong\n" in capsys.readouterr().out
+    assert "  FAIL a: step-replay, s = 54: wrong (first at s = 1: step-replay)\n" in capsys.readouterr().out
