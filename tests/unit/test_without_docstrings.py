@@ -44,6 +44,7 @@ def test_a_judgement_is_the_same(disabled):
     assert text == said("-c", PROGRAM.replace("assert False\n", ""), NUMBA_DISABLE_JIT=disabled)
 
 
+@pytest.mark.nightly
 def test_what_is_compiled_is_the_same():
     program = "from sstep_verify.compiled import _add_one, compiled; print(compiled(_add_one)(1))"
     assert said("-OO", "-c", program) == "2\n"
