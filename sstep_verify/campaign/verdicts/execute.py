@@ -160,7 +160,8 @@ class _Judged:
         ran = not judges_a_vector(verdicts)
         if ran and status is Status.VACUOUS and case.problem.samples > 1:
             largest = reference.largest_off_diagonal
-            reason = f"largest off-diagonal kernel entry {largest:.3g} in float64: {reason}"
+            # A fact after the reason, and no reason by itself: it may be far from 0.
+            reason = f"{reason} The largest off-diagonal kernel entry is {largest:.3g} in float64."
         sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
         whole = with_draws(case, sound.values())
         length = exact_iterations(family, case)
