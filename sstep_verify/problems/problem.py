@@ -209,6 +209,10 @@ class Problem:
         """
         data: Any = self.data
         with np.errstate(over="ignore"):
+            # Most data are far from the range: no norm is formed where the largest entry shows that.
+            entry = np.float64(max(data.max(), -data.min(), 0.0))
+            if math.isfinite(self.kernel.largest(float(2 * self.longest_sample * entry * entry))):
+                return self
             norms = np.asarray((data * data).sum(axis=1)).ravel()
             largest = self.kernel.largest(float(norms.max()))
         if not math.isfinite(largest):

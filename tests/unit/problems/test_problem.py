@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from toy_problem import DATA, LABELS, problem
 
 from sstep_verify.errors import InputError
@@ -218,6 +220,26 @@ def test_data_whose_kernel_values_may_overflow_are_refused(kernel, largest, spar
     assert made(largest).with_finite_kernel().samples == 2
     with pytest.raises(InputError, match=r"sample 1 \(from 0\) has a squared norm of .* may overflow"):
         made(1e3 * largest).with_finite_kernel()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(500, 513)), min_size=1),
+    st.sampled_from([LinearKernel(), PolynomialKernel(2, 0.0), RBFKernel(0.25), RBFKernel(3.0)]),
+    st.booleans(),
+)
+def test_data_are_refused_exactly_where_the_largest_norm_leaves_the_range(entries, kernel, sparse):
+    data = np.zeros((3, 4))
+    for row, column, exponent in entries:
+        power = exponent // 2 if kernel.name == "polynomial" else exponent
+        data[row, column] = (-1.0) ** column * 2.0**power
+    with np.errstate(over="ignore"):
+        fits = math.isfinite(kernel.largest(float((data * data).sum(axis=1).max())))
+    made = Problem("drawn", sp.csr_array(data) if sparse else data, np.ones(3), kernel, Ridge())
+    if fits:
+        assert made.with_finite_kernel() is made
+    else:
+        with pytest.raises(InputError, match="may overflow"):
+            made.with_finite_kernel()
 
 
 def test_sparse_data_too_large_to_be_made_dense_are_refused_with_the_figure():
