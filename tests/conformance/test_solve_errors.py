@@ -32,7 +32,10 @@ def folder(tmp_path):
             marks=pytest.mark.nightly,
         ),
         (["bad", "--task", "svm-l1", "--out", "r"], "line 2"),
-        (["points", "--task", "svm-l1", "--out", "there", "--resume"], "there.checkpoint: is not a whole checkpoint"),
+        pytest.param(
+            ["points", "--task", "svm-l1", "--out", "there", "--resume"],
+            "there.checkpoint: is not a whole checkpoint", marks=pytest.mark.nightly,
+        ),
     ],
 )  # fmt: skip
 def test_a_mistake_ends_all_ranks_with_code_2_and_one_message(folder, options, words):
@@ -55,7 +58,7 @@ def test_a_mistake_ends_all_ranks_with_code_2_and_one_message(folder, options, w
         (["solve", "--help"], 0, "Usage:"),
         pytest.param(["--help"], 0, "Usage:", marks=pytest.mark.nightly),
         pytest.param(["solve", "points"], 2, "Usage:", marks=pytest.mark.nightly),
-        (["salve"], 2, "no such command"),
+        pytest.param(["salve"], 2, "no such command", marks=pytest.mark.nightly),
     ],
 )
 def test_help_and_usage_errors_of_a_job_are_printed_once(folder, words, code, said):
@@ -108,7 +111,13 @@ main()
             "rank 1: MemoryError: no room",
             marks=pytest.mark.nightly,
         ),
-        ("pipeline.Training", "InputError('not here')", 2, "rank 1 of 2 alone: error: not here"),
+        pytest.param(
+            "pipeline.Training",
+            "InputError('not here')",
+            2,
+            "rank 1 of 2 alone: error: not here",
+            marks=pytest.mark.nightly,
+        ),
         pytest.param(
             "pipeline.Training",
             "RuntimeError('lost')",
