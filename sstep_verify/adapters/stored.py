@@ -24,7 +24,7 @@ ALPHA = "alpha"
 HEADER = 1 << 12
 """Bytes that the header of a ``.npy`` file may take."""
 
-BESIDE = bytes.maketrans(b",;[]", b"    ")
+SEPARATORS = bytes.maketrans(b",;[]", b"    ")
 """What may stand between numbers in text, besides white space: lists as many languages print them."""
 
 
@@ -59,7 +59,7 @@ def read_vector(
         content = read_whole(place, 16 * (samples + 1) + HEADER, what)
         return _numpy(content, path, samples, features), np.zeros(samples)
     content = read_whole(place, 2 * TEXT_BYTES * (samples + 1), what)
-    words = content.removeprefix(codecs.BOM_UTF8).translate(BESIDE).split()
+    words = content.removeprefix(codecs.BOM_UTF8).translate(SEPARATORS).split()
     try:
         numbers = shown_numbers(words, str(path), (len(words),))
     except ProgramError as error:

@@ -3,7 +3,7 @@
 And what is drawn from the seed of a run. Further s: a solver that is right at the s of a file alone is not
 right; each family gets one or two more, which are judged by those checks alone that decide whether an s is
 right. Of the profiles smoke and ci another seed than the usual one also draws the other values again
-(`campaign.anew`).
+(`campaign.redrawn`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 
 from sstep_verify.adapters.program import ProgramFile, read_program
 from sstep_verify.campaign import PROFILES
-from sstep_verify.campaign.anew import drawn_anew
 from sstep_verify.campaign.cases import OneOf, command_for, load_data, refuse_beyond
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.redrawn import drawn_again
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.kind import edges, fitted, judged, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest
@@ -73,7 +73,7 @@ def seeded(definition: Definition, seed: int | None) -> Definition:
     if seed is None or definition.kind != "family":
         return definition
     cut, again = definition.cut, definition.again
-    families = definition.families if seed == USUAL else drawn_anew(definition, seed)
+    families = definition.families if seed == USUAL else drawn_again(definition, seed)
     asked = cut is not None and bool(cut.selection.s)
     if asked and families == definition.families:
         return definition

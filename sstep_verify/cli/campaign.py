@@ -99,9 +99,9 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
         check(Output("--out", out, replace=True, folder=True))
     definition = with_oracle(definition, given.get("oracle", "arb"))
     name = f"{definition.name}-part" if only else definition.name
-    beside = functools.partial(_beside, keeps=keeps)
+    partial_of = functools.partial(_partial_of, keeps=keeps)
     place = Path(out or Path("sstep-verify-out") / name)
-    kept = kept_seed(beside(place)) if resume and draws else None
+    kept = kept_seed(partial_of(place)) if resume and draws else None
     definition, seed = _seeded(definition, given.get("seed"), kept, draws)
     units = units_of(definition, only)
     if given.get("list_cases"):
@@ -123,7 +123,7 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
         raise InputError("--keep-runs is for campaigns with verdicts on runs; leave it out")
     if (folder / RUNS).is_dir() and not resume:
         _say(f"{place}: this report replaces one with kept runs; name another --out to keep that")
-    partial = Partial(beside(folder), resume, _say, force=force or not keeps, keeps=keeps)
+    partial = Partial(partial_of(folder), resume, _say, force=force or not keeps, keeps=keeps)
     hung_up = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
     try:
         with ended_by(ending, signal.SIGTERM, *hung_up), of_problems() as progress:
@@ -140,7 +140,7 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
             partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
     finally:
         partial.close()
-    there = beside(folder) if keeps and beside(folder).is_dir() else None
+    there = partial_of(folder) if keeps and partial_of(folder).is_dir() else None
     finish(results, written, out or folder, there, unwritten)
 
 
@@ -157,7 +157,7 @@ def _expecting(definition, listed, units):
     return replace(definition, expected=tuple(one for one in known if one.id in planned))
 
 
-def _beside(folder: Path, *, keeps: bool) -> Path:
+def _partial_of(folder: Path, *, keeps: bool) -> Path:
     """Where finished problems are kept until the report in a folder is complete."""
     return folder.with_name(f"{folder.name}.partial" if keeps else f".{folder.name}.judged")
 

@@ -86,7 +86,7 @@ def half_interval(times: Sequence[float]) -> float:
     return max(FLOOR * level, 3 * spread_of(times) / math.sqrt(count))
 
 
-def beside(one: Candidate, best: Candidate) -> bool:
+def is_near(one: Candidate, best: Candidate) -> bool:
     """Whether a candidate is a neighbour of the best, and may only seem worse."""
     return one.exchange == best.exchange and one.s in (best.s // 2, best.s, 2 * best.s)
 
@@ -158,7 +158,7 @@ class Known:
         level = bounds[best][0] + bounds[best][1]
         left = [
             one for one, (time, half) in bounds.items()
-            if time - half <= level or (len(self.times[one]) == 1 and (beside(one, best) or one == before))
+            if time - half <= level or (len(self.times[one]) == 1 and (is_near(one, best) or one == before))
         ]  # fmt: skip
         known = all(len(self.times[one]) >= 3 for one in left)
         if known and all(bounds[one][0] <= bounds[best][0] * (1 + ALIKE) for one in left):
@@ -190,7 +190,7 @@ class Known:
         """Last times of the candidates of the same exchange that are not next to one."""
         return {
             one: last for one, (_, last) in self.last.items()
-            if one.exchange == near.exchange and not beside(one, near)
+            if one.exchange == near.exchange and not is_near(one, near)
         }  # fmt: skip
 
 

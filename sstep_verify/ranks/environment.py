@@ -59,8 +59,8 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THRE
 @functools.cache
 def launcher() -> Path:
     """The ``mpiexec`` of this interpreter's environment, or the one on the path, or MissingExtraError."""
-    beside = Path(sysconfig.get_path("scripts")) / "mpiexec"
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    own = Path(sysconfig.get_path("scripts")) / "mpiexec"
+    found = str(own) if own.exists() else shutil.which("mpiexec")
     if found is None:
         raise MissingExtraError(
             "no mpiexec next to this Python and none on PATH: it comes with the extra [mpich]. "

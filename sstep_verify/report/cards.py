@@ -12,8 +12,8 @@ from sstep_verify.report.plain import short
 from sstep_verify.report.telling import record_of
 from sstep_verify.report.verdicts import Failure
 from sstep_verify.report.words import (
-    BESIDE,
     CONTRADICTIONS,
+    EXPECTED_AS,
     RESIDUAL,
     brief_hints,
     first_line,
@@ -70,7 +70,7 @@ def _place(verdict: Verdict, failure: Failure) -> Iterator[Line]:
     if at.found is not None:
         yield Line("Found", f"{named} = {at.found!r}", True)
     if at.expected is not None:
-        yield Line(OTHER[BESIDE.get(verdict.check, "expected")], repr(at.expected), True)
+        yield Line(OTHER[EXPECTED_AS.get(verdict.check, "expected")], repr(at.expected), True)
 
 
 def _hints(verdict: Verdict) -> Iterator[Line]:

@@ -238,7 +238,7 @@ class Plot:
         self,
         ticks: Iterable[tuple[float, str]],
         below: str,
-        beside: str = "",
+        side: str = "",
         levels: Iterable[tuple[float, str]] | None = None,
         size: str = "",
         **name: str,
@@ -254,7 +254,7 @@ class Plot:
             group([text(self.left - 6, y + 4, label) for y, label in found], text_anchor="end"),
             group(labels, text_anchor="middle", font_size=size),
             text(middle, bottom + 29, below, text_anchor="middle", **name),
-            *([text(0, 0, beside, text_anchor="middle", transform=turned)] if beside else []),
+            *([text(0, 0, side, text_anchor="middle", transform=turned)] if side else []),
         ]
 
 

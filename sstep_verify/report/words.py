@@ -67,7 +67,7 @@ COMPARED = {
 }
 """What each check compares a run with."""
 
-BESIDE = {
+EXPECTED_AS = {
     **dict.fromkeys(("step-replay", "window-replay", "kernel-entries", "claim-honesty"), "exact"),
     "box": "limit",
     "determinism": "first run",
@@ -552,7 +552,7 @@ def first_line(verdict: Verdict) -> str:
     where = place(verdict)
     if verdict.units in COUNTED:
         count = 0 if math.isinf(verdict.measured) else int(verdict.measured)
-        first = f"; the first: {where}{_beside(verdict)}" if where and count else ""
+        first = f"; the first: {where}{_with_expected(verdict)}" if where and count else ""
         verb = "differs" if count == 1 else "differ"
         return f"{counted(count, COUNTED[verdict.units])} {verb}, allowed 0{first}."
     found = verdict.place.found if verdict.place else None
@@ -574,17 +574,17 @@ def first_line(verdict: Verdict) -> str:
     if verdict.check == "optimum":
         return f"{where[:1].upper()}{where[1:]} is {most}{off}." if where else f"Measured {most}{off}."
     if verdict.check == LARGEST and _is_of_another_value(verdict):
-        return f"{where[:1].upper()}{where[1:]}{_beside(verdict)}. The largest difference is {off}."
+        return f"{where[:1].upper()}{where[1:]}{_with_expected(verdict)}. The largest difference is {off}."
     if verdict.place is not None and _is_of_another_value(verdict):
-        return f"{where[:1].upper()}{where[1:]}{_beside(verdict)}. The measured error is {off}."
+        return f"{where[:1].upper()}{where[1:]}{_with_expected(verdict)}. The measured error is {off}."
     if verdict.place is not None and is_too_long(verdict, verdict.place.end):
         step, _, named = where.partition(": ")
         why = _too_long(*_first_off(verdict))
-        value = f" {named[:1].upper()}{named[1:]}{_beside(verdict)}."
+        value = f" {named[:1].upper()}{named[1:]}{_with_expected(verdict)}."
         return f"{step[:1].upper()}{step[1:]} is too long: {why}.{value}"
     verb = f"{_verb(verdict)} {most}".strip()
     return (
-        f"{where[:1].upper()}{where[1:]} {verb} {off}{_beside(verdict)}."
+        f"{where[:1].upper()}{where[1:]} {verb} {off}{_with_expected(verdict)}."
         if where
         else f"Off by {most}{off}."
     )
@@ -726,11 +726,11 @@ def _named(verdict: Verdict, at: Place) -> str:
     return _NAMED.get(verdict.check, _alpha)(verdict, at)
 
 
-def _beside(verdict: Verdict) -> str:
+def _with_expected(verdict: Verdict) -> str:
     """What the value at the place was compared with; empty where that is the same number of float64."""
     passed = verdict.status is Status.PASS and verdict.check in AT_ITS_PLACE
     _, expected = _values(verdict.place) if verdict.place and not passed else ("", "")
-    return f" ({BESIDE.get(verdict.check, 'expected')}: {expected})" if expected else ""
+    return f" ({EXPECTED_AS.get(verdict.check, 'expected')}: {expected})" if expected else ""
 
 
 def _values(at: Place) -> tuple[str, str]:

@@ -206,7 +206,7 @@ CRASHES = HANGS.replace("#include <unistd.h>", "#include <unistd.h>\n#include <s
 
 
 @pytest.mark.nightly
-def test_a_crash_is_told_with_the_last_collective_of_every_rank(tmp_path):
+def test_a_crash_is_reported_with_the_last_collective_of_every_rank(tmp_path):
     """The launcher of MPICH names a process, and no rank."""
     source, program = tmp_path / "crashes.c", tmp_path / "crashes"
     source.write_text(CRASHES)

@@ -91,7 +91,7 @@ def test_too_few_digits_are_inconclusive(plan, monkeypatch):
     assert [case.status for case in results.cases] == ["INCONCLUSIVE", "INCONCLUSIVE", "PASS"]
 
 
-def test_a_certificate_that_cannot_be_proved_anew_is_an_internal_error(plan, monkeypatch):
+def test_a_certificate_that_cannot_be_proved_again_is_an_internal_error(plan, monkeypatch):
     def refuse(*_):
         raise CertificateError("radius", "is too small")
 

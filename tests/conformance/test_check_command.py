@@ -103,7 +103,7 @@ def test_a_fail_prints_commands_that_work(here):
     assert "--out report-part" in anew
 
 
-def test_a_problem_is_run_again_beside_the_report(monkeypatch):
+def test_a_problem_is_run_again_next_to_the_report(monkeypatch):
     words = [
         "check",
         "mine:solver",

@@ -67,7 +67,7 @@ def test_the_optimum_passes_and_what_it_reaches_is_said(run):
 
 
 @pytest.mark.parametrize(("off", "hinted"), [(3e-7, "1e-06"), (0.01, "")])
-def test_a_vector_near_the_optimum_is_told_the_tolerance_that_it_meets(run, off, hinted):
+def test_a_vector_near_the_optimum_is_given_the_tolerance_that_it_meets(run, off, hinted):
     code, told, found = run(ridge() * (1 + off), *RIDGE)
     (note,) = (one for one in found["verdicts"][0]["notes"] if one["kind"] == "relative")
     assert (code, round(note["detail"][0], 9)) == (1, off)
@@ -149,7 +149,7 @@ def test_a_stated_tolerance_is_what_is_held_against(run):
     assert words.DIGITS not in told
 
 
-def test_a_vector_of_one_digit_is_told_to_have_more(run):
+def test_a_vector_of_one_digit_is_asked_to_have_more(run):
     code, told, found = run(svm(), *SVM, form="%.0e")
     assert code == 3
     (one,) = (one for one in found["verdicts"] if one["check"] == "optimum")
@@ -188,7 +188,7 @@ def test_the_box_may_be_left_by_the_tolerance_times_C(run):
 
 @pytest.mark.parametrize("value", [np.nan, 1e300])
 @pytest.mark.parametrize("options", ["ridge", "svm"])
-def test_no_gap_is_told_of_a_vector_that_has_none(run, options, value):
+def test_no_gap_is_reported_of_a_vector_that_has_none(run, options, value):
     vector = ridge() if options == "ridge" else svm()
     vector[int(np.argmax(np.abs(vector)))] = value
     code, told, _ = run(vector, *(RIDGE if options == "ridge" else SVM))

@@ -157,7 +157,7 @@ def test_the_classical_run_is_recorded_wherever_another_is():
     assert common_points({1: (1, 2, 4), 3: (3, 6)}) == {1: (1, 2, 3, 4, 6), 3: (3, 6)}
 
 
-def test_a_program_that_does_not_know_classical_runs_is_told_so():
+def test_a_program_that_does_not_know_classical_runs_is_reported_as_such():
     from dataclasses import replace
 
     definition = profile_of("smoke", "reference", Selection(), "")

@@ -62,7 +62,7 @@ def test_no_room_for_a_run_is_no_verdict(tmp_path, limit):
 
 
 @pytest.mark.parametrize("limit", some(LIMITS, of=3))
-def test_no_room_for_a_result_is_told_with_its_path(tmp_path, limit):
+def test_no_room_for_a_result_is_reported_with_its_path(tmp_path, limit):
     out = "r.npz" if limit == "file sizes" else "small/r.npz"
     ended = run(tmp_path, limit, SOLVE.format(out=out), used=16384, inodes=1, blocks=0)
     assert ended.returncode == 4, ended.stderr

@@ -12,11 +12,11 @@ from command import command
 
 from sstep_verify import CallableSolver, Declaration, verify
 from sstep_verify.campaign import PROFILES, profile
-from sstep_verify.campaign.anew import ANCHORED
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.profile import SHARED, further_s, seeded
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.redrawn import ANCHORED
 from sstep_verify.campaign.run import run_campaign
 
 SMOKE, CI = read_definition("smoke").families, read_definition("ci").families

@@ -22,7 +22,7 @@ def statements(monkeypatch):
 
 
 @pytest.mark.parametrize("task", ["svm-l1", "svm-l2", "krr"])
-def test_a_wrong_optimal_value_is_told_from_a_right_one(statements, task):
+def test_a_wrong_optimal_value_is_distinguished_from_a_right_one(statements, task):
     generator = np.random.Generator(np.random.PCG64(1))
     data = generator.standard_normal((12, 3))
     targets = generator.standard_normal(12) if task == "krr" else np.where(data[:, 0] > 0.3, 1.0, -1.0)
@@ -49,7 +49,7 @@ def test_a_wrong_optimal_value_is_told_from_a_right_one(statements, task):
         ({"measured_iterations": np.array([320])}, "history"),
     ],
 )
-def test_a_wrong_statement_of_a_result_is_told_from_a_right_one(
+def test_a_wrong_statement_of_a_result_is_distinguished_from_a_right_one(
     statements, tmp_path, monkeypatch, changed, word
 ):
     import materials

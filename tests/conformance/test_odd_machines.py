@@ -63,7 +63,7 @@ def test_any_name_of_a_folder_or_program_has_its_report(tmp_path, seed, plain):
 
 
 @pytest.mark.parametrize("files", some(range(5, 20), of=15, first=4))
-def test_a_limit_of_open_files_is_told_as_one(tmp_path, files):
+def test_a_limit_of_open_files_is_reported_as_one(tmp_path, files):
     line = f"{sys.executable} -S {PROGRAM} {{dir}}"
     inner = [sys.executable, "-m", "sstep_verify", "check", "--exec", line, *CHOSEN, "--out", "out"]
     words = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *inner]

@@ -42,7 +42,7 @@ def _run(*words):
     ],
     ids=lambda options: " ".join(options[1::2]),
 )
-def test_certify_and_prove_anew(toy, options):
+def test_certify_and_prove_again(toy, options):
     out = toy.with_name("certificate.json")
     made = _run(toy, *options, "--digits", "50", "--out", out)
     assert made.exit_code == 0, made.output

@@ -28,7 +28,7 @@ SMOKE = ("--profile", "smoke", "--kernel", "rbf", "--s", "7", "--jobs", "1", "--
 
 
 @pytest.mark.parametrize("form", ["%.17g", "%.17e", "%.4f"])
-def test_a_program_with_draws_of_its_own_is_told_the_three_ways(printing, tmp_path, form):
+def test_a_program_with_draws_of_its_own_is_given_the_three_ways(printing, tmp_path, form):
     path = described(tmp_path, printing, form, own=3, tables='[final]\nfile = "final.txt"\n')
     code, out, err = command("check", path, *SMOKE, str(tmp_path / "out"))
     assert (code, out) == (2, "")
@@ -38,7 +38,7 @@ def test_a_program_with_draws_of_its_own_is_told_the_three_ways(printing, tmp_pa
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("own", [0, 5])
-def test_it_is_told_by_runs_on_other_indices(printing, tmp_path, seed, own):
+def test_it_is_reported_by_runs_on_other_indices(printing, tmp_path, seed, own):
     random = np.random.Generator(np.random.PCG64(seed))
     problem, stream = drawn_problem(random)
     path = described(tmp_path, printing, "%.17g", own=own, tables='[final]\nfile = "final.txt"\n')

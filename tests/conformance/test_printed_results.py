@@ -47,7 +47,7 @@ def test_values_that_are_snapped_to_the_ends_of_the_box_fail_in_every_exact_form
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_rounding_that_is_most_of_the_bound_is_told(printing, tmp_path, seed):
+def test_a_rounding_that_is_most_of_the_bound_is_reported(printing, tmp_path, seed):
     random = np.random.Generator(np.random.PCG64(100 + seed))
     problem, stream = drawn_problem(random)
     digits, s = int(random.integers(3, 10)), int(random.choice([1, 3]))

@@ -115,7 +115,7 @@ def test_a_program_that_spoils_its_folder_fails_and_nothing_waits_or_stays(temp,
 
 
 @pytest.mark.parametrize("then", some(sorted(SECTIONS), of=2))
-def test_what_a_program_leaves_beside_its_result_is_told_and_cleared_away(temp, then):
+def test_what_a_program_leaves_next_to_its_result_is_reported_and_cleared_away(temp, then):
     mark = f"86{np.random.Generator(np.random.PCG64()).integers(10**6):06}"
     code, _, document = checked(then, mark)
     assert code == 0, "its result is right"

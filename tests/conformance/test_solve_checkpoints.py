@@ -142,7 +142,7 @@ def test_a_checkpoint_that_was_changed_is_not_a_result(changed, words):
     assert words in refused(*LINEAR, *BRIEF, "--out", "r.npz", "--resume")
 
 
-def test_values_of_a_checkpoint_are_measured_anew():
+def test_values_of_a_checkpoint_are_measured_again():
     words = (*LINEAR, "--iterations", "320", "--interval", "160", "--tolerance", "1e-9", "--out", "r.npz")
     assert "cap reached" in done(*words)
     honest = arrays("r.npz")

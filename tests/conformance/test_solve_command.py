@@ -77,7 +77,7 @@ def test_one_process_reaches_the_librarys_vector_and_says_how(folder):
 
 
 @pytest.mark.nightly
-def test_one_of_a_thing_is_told_in_the_singular_and_a_window_is_no_longer_than_it_was(folder):
+def test_one_of_a_thing_is_reported_in_the_singular_and_a_window_is_no_longer_than_it_was(folder):
     (folder / "one").write_text("2 1:3\n", encoding="ascii")
     options = "--task", "krr", "--iterations", "1", "--exchange", "allreduce", "--out", "r.npz"
     lines = solve(folder, "one", *options).stdout.splitlines()

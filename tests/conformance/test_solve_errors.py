@@ -145,7 +145,7 @@ def test_an_error_of_one_rank_ends_all_and_names_it(folder, place, error, code, 
 
 
 @pytest.mark.parametrize("others", [1, pytest.param(3, marks=pytest.mark.nightly)])
-def test_a_file_that_one_rank_does_not_see_is_told_once(folder, others):
+def test_a_file_that_one_rank_does_not_see_is_reported_once(folder, others):
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     words = [*PROGRAM, "solve", "points", "--task", "svm-l1", "--out", "r"]

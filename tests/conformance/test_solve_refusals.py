@@ -120,7 +120,7 @@ def test_options_that_are_not_used_or_lead_nowhere(options, words):
         (("--task", "krr", "--lambda", "1e300"), "lambda = 1e+300, but it must lie between"),
     ],
 )  # fmt: skip
-def test_parameters_beside_which_products_underflow_or_overflow(options, words):
+def test_parameters_next_to_which_products_underflow_or_overflow(options, words):
     assert words in refused("solve", "F", "--out", "r.npz", *options)
 
 

@@ -125,7 +125,7 @@ def test_a_launcher_of_another_mpi_is_refused(tmp_path):
     assert left == []
 
 
-def test_a_script_without_followers_is_told_to_join(tmp_path):
+def test_a_script_without_followers_is_asked_to_join(tmp_path):
     script = "import launch_faults as f; from sstep_verify.ranks import run; run(2, f.rounds)"
     code, output, left = run_marked(
         [str(launcher()), "-n", "2", sys.executable, "-c", script], tmp_path, MINUTE

@@ -108,7 +108,7 @@ def test_weights_go_on_to_round_where_a_coordinate_stays_what_it_was():
 
 
 @pytest.mark.parametrize(("start", "forgets"), [(0, True), (4, True), (1, False)])
-def test_weights_formed_anew_forget_their_drift_where_windows_are_counted_alike(start, forgets):
+def test_weights_formed_again_forget_their_drift_where_windows_are_counted_alike(start, forgets):
     problem = Problem("large", np.array([[1e10]]), np.array([1.0]), LinearKernel(), Ridge(1.0))
     declaration = Declaration("anew", weights=2)
     drift = WeightsDrift(problem, declaration, np.zeros(1), start, 2)

@@ -88,7 +88,7 @@ def test_nonsense_is_a_fail_of_the_contract_and_of_no_other_check(results, chang
         assert case.reason.startswith("contract, s = 1")
 
 
-def test_an_s_whose_runs_are_sound_is_judged_beside_one_whose_are_not(results):
+def test_an_s_whose_runs_are_sound_is_judged_next_to_one_whose_are_not(results):
     found = results(lambda request, run: not_a_number(request, run) if request.s == 4 else run)
     for case in found.cases:
         assert by_s(found, case.id, "contract") == {1: "PASS", 4: "FAIL"}

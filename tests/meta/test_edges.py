@@ -109,7 +109,7 @@ def test_products_formed_from_the_samples_pass_unless_rows_are_declared(products
     assert (max(ratios) > 1) == exceeded
 
 
-def test_weights_carried_undeclared_pass_or_are_told_to_be_declared():
+def test_weights_carried_undeclared_pass_or_are_asked_to_be_declared():
     rng = np.random.default_rng(0)
     u = rng.standard_normal(40)
     data = np.stack([u, -4 / 3 * u], 1) + 1e-4 * rng.standard_normal((40, 2))

@@ -95,7 +95,7 @@ def test_rows_that_are_not_the_only_source_of_the_kernel_fail_no_correct_solver(
 
 @pytest.mark.usefixtures("unexplained")
 @pytest.mark.parametrize("kind", ["rbf", "norms", "block"])
-def test_what_is_wrong_beside_the_rows_fails_from_the_data(kind):
+def test_what_is_wrong_next_to_the_rows_fails_from_the_data(kind):
     problem, stream = problem_of(kind, 200)
     verdicts = {one.check: one for one in judge(Apart(1e-6), problem, stream, s=5, checks=CHECKS)}
     assert verdicts["kernel-entries"].status is Status.PASS

@@ -68,7 +68,7 @@ OFF = {WINDOWS: [(UPDATED, UPDATED + "        recurrence.alpha[columns[0]] += 1e
 
 
 @pytest.mark.parametrize(("ranks", "guilty"), [pytest.param(2, 1, marks=pytest.mark.nightly), (3, 1)])
-def test_a_rank_that_is_off_is_red_though_the_digest_of_rank_0_is_told_for_all(ranks, guilty):
+def test_a_rank_that_is_off_is_red_though_the_digest_of_rank_0_is_reported_for_all(ranks, guilty):
     request = request_of(loss=Hinge(1.0))
     assert status(rank_coherence, request, ranks, DEAF | TOLD) is Status.PASS
     assert status(rank_coherence, request, ranks, DEAF | TOLD, OFF, guilty) is Status.FAIL

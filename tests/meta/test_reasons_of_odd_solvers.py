@@ -76,7 +76,7 @@ def test_draws_in_reverse_order_without_a_log_violate_no_formula_of_a_step(lengt
     assert (named(verdict), verdict.requirements) == ([], ())
 
 
-def test_windows_that_were_not_replayed_are_not_told_as_replayed():
+def test_windows_that_were_not_replayed_are_not_reported_as_replayed():
     verdict = judge(solver_of(log=False, last=-1.0), PROBLEM, STREAM, S)[-1]
     windows, told = verdict.evidence["windows"], verdict.evidence["screen"]["replayed"]
     assert told <= sum(window["bits"] > 0 for window in windows)
@@ -90,7 +90,7 @@ def test_steps_are_judged_though_a_shorter_run_ends_in_other_values_than_the_log
 
 
 @pytest.mark.parametrize(("log", "check"), [(True, "step-replay"), (False, "window-replay")])
-def test_a_run_that_may_not_have_started_from_its_a0_is_told_so(log, check):
+def test_a_run_that_may_not_have_started_from_its_a0_is_reported_as_such(log, check):
     right = solver_of(log=log)
 
     def solve(problem, blocks, s, a0, *steps):
@@ -139,7 +139,7 @@ def test_an_unknown_defect_is_not_named(defect):
     assert (verdict.defects, verdict.requirement) == ((), "S-3.1")
 
 
-def test_a_longdouble_that_a_log_cannot_hold_is_told_so():
+def test_a_longdouble_that_a_log_cannot_hold_is_reported_as_such():
     if np.finfo(np.longdouble).nmant == np.finfo(np.float64).nmant:
         pytest.skip("longdouble is float64 here, and a log holds it")
     verdict = judge(solver_of(log=True, precision=np.longdouble), PROBLEM, STREAM, S)[-1]
@@ -206,7 +206,7 @@ def test_values_that_are_all_clipped_to_a_wrong_end_are_not_of_another_stream():
 
 
 @pytest.mark.parametrize("check", ["trajectory", "sstep-equals-classical"])
-def test_short_runs_that_start_elsewhere_are_told_so_and_equal_each_other(check):
+def test_short_runs_that_start_elsewhere_are_reported_as_such_and_equal_each_other(check):
     right = solver_of(log=False)
 
     def solve(problem, blocks, s, a0):
@@ -258,7 +258,7 @@ FACTORS = [
 
 
 @pytest.mark.parametrize(("loss", "change", "delta", "sentence"), FACTORS)
-def test_a_factor_on_kernel_rows_has_its_size_and_is_told_from_no_other_that_makes_its_steps(
+def test_a_factor_on_kernel_rows_has_its_size_and_is_distinguished_from_no_other_that_makes_its_steps(
     loss, change, delta, sentence
 ):
     problem = replace(PROBLEM, loss=loss)
@@ -271,7 +271,7 @@ def test_a_factor_on_kernel_rows_has_its_size_and_is_told_from_no_other_that_mak
 
 
 @pytest.mark.parametrize("skips", ["a coordinate drawn again", "a coordinate at an end, late in the run"])
-def test_what_would_change_right_windows_too_is_not_told(skips):
+def test_what_would_change_right_windows_too_is_not_reported(skips):
     generator = np.random.Generator(np.random.PCG64(7))
     data, labels = generator.standard_normal((14, 5)), np.where(generator.random(14) < 0.5, -1.0, 1.0)
 

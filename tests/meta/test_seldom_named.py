@@ -91,7 +91,7 @@ def test_a_mistake_that_acts_seldom_is_named(loss, mutation, check):
     assert decided & set(broken_by(mutation.name)) <= set(verdict.requirements)
 
 
-def test_m_that_is_wrong_on_the_diagonal_alone_is_told_with_its_size():
+def test_m_that_is_wrong_on_the_diagonal_alone_is_reported_with_its_size():
     def solve(problem, blocks, s, a0, log):
         alpha, m = a0.copy(), problem.samples
         squares = np.square(problem.dense[:, None] - problem.dense[None]).sum(axis=2)

@@ -157,7 +157,7 @@ def test_one_iteration_too_many_is_named():
     assert (first.item, first.found, first.asked) == ("length", "73", "72")
 
 
-def test_a_run_that_one_mistake_reproduces_is_told_that_one():
+def test_a_run_that_one_mistake_reproduces_is_given_that_one():
     case, solver = named_case(Hinge(0.5), RBFKernel(0.3), solver=svm(labels_inside), s_values=(1, 4))
     for verdict in judged(trajectory, case, solver).values():
         assert_breaks(verdict, "S-1.2")

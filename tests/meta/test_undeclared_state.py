@@ -28,7 +28,7 @@ def maintaining(loss, name, block, iterations=300, **options):
 
 
 @pytest.mark.parametrize(("loss", "name", "block"), MAINTAINED)
-def test_correct_steps_from_what_nobody_is_told_of_pass(loss, name, block):
+def test_correct_steps_from_what_is_not_reported_pass(loss, name, block):
     by_steps = judged(step_replay, *maintaining(loss, name, block, log=True))
     by_windows = judged(window_replay, *maintaining(loss, name, block))
     for verdict in (*by_steps.values(), *by_windows.values()):

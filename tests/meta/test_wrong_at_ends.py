@@ -46,7 +46,7 @@ def without_stale_product(product, value, curvature):
 
 @pytest.mark.parametrize("s", [1, 8])
 @pytest.mark.parametrize("check", CHECKS)
-def test_no_mistake_is_told_of_a_solver_that_always_ends_at_c(check, s):
+def test_no_mistake_is_reported_of_a_solver_that_always_ends_at_c(check, s):
     problem = Problem("stuck", DATA, LABELS, RBFKernel(0.3), Hinge(1.0))
     verdict = judge(solver_of(stuck, check == "step-replay"), problem, STREAM, s, checks=[check])[-1]
     assert (verdict.check, verdict.status, verdict.requirement) == (check, Status.FAIL, CHECKS[check])
@@ -57,7 +57,7 @@ def test_no_mistake_is_told_of_a_solver_that_always_ends_at_c(check, s):
 @pytest.mark.parametrize(
     ("C", "told"), [(1.0, "S-3.1"), (3.0, "S-3.3")], ids=["ends of the box", "values inside it too"]
 )
-def test_a_mistake_is_told_where_a_value_inside_the_box_is_wrong_by_it(C, told):
+def test_a_mistake_is_reported_where_a_value_inside_the_box_is_wrong_by_it(C, told):
     tested = solver_of(without_stale_product, log=True)
     case, _ = named_case(Hinge(C), RBFKernel(0.3), solver=tested, s_values=(1,), samples=20)
     verdict = judged(step_replay, case, tested)[1]

@@ -142,7 +142,7 @@ def test_the_same_bits_every_time_and_as_without_mpi_on_one_rank(ranks, form):
         assert one.counters == alone.counters
 
 
-def test_weights_formed_anew_are_those_that_are_recorded():
+def test_weights_formed_again_are_those_that_are_recorded():
     scenario = Scenario(
         task="krr", samples=21, features=7, block=3, s=5, iterations=17, seed=3208015862, ranks=2,
         spectrum="geo", condition=1e11, scale="large", constant_features=1, density=0.1, skew=1.0,

@@ -65,7 +65,7 @@ def test_a_missing_compiler_is_named(tmp_path, monkeypatch):
         build_interposer(tmp_path)
 
 
-def test_a_compiler_without_the_header_of_its_mpi_is_told_in_one_line(tmp_path, monkeypatch):
+def test_a_compiler_without_the_header_of_its_mpi_is_reported_in_one_line(tmp_path, monkeypatch):
     lines = "pmpi_count.c:20:10: fatal error: mpi.h: No such file\n   20 | #include <mpi.h>\n\ncompilation terminated.\n"
     (tmp_path / "said").write_text(lines)
     for name in ("cc", "mpicc"):

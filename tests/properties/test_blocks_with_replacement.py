@@ -258,6 +258,6 @@ def test_a_step_on_draws_is_one_on_their_coordinates():
         assert np.linalg.eigvalsh(moved).max() <= most * (1 + 1e-9)
 
 
-def test_two_blocks_that_share_a_coordinate_are_told_from_one_that_repeats_it():
+def test_two_blocks_that_share_a_coordinate_are_distinguished_from_one_that_repeats_it():
     assert not redrawn([[0, 0, 1], [2, 3, 2]])
     assert redrawn([[0, 1], [2, 1]])

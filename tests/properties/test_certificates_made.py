@@ -36,7 +36,7 @@ def _tied(seed: int) -> Problem:
 
 
 @pytest.mark.parametrize("seeds", [range(25, 60), (95, *range(100, 130))], ids=["some", "others"])
-def test_certificates_of_tied_optima_are_proved_anew(seeds):
+def test_certificates_of_tied_optima_are_proved_again(seeds):
     for seed in seeds:
         problem = _tied(seed)
         verify_certificate(certify(problem, 30), problem.data, problem.targets)

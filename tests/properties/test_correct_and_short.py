@@ -124,7 +124,7 @@ def test_a_relation_beyond_the_end_of_a_run_does_not_apply() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("trailer", [0, 1, 2, 5])
-def test_words_beside_the_payload_are_those_declared(seed: int, trailer: int) -> None:
+def test_words_next_to_the_payload_are_those_declared(seed: int, trailer: int) -> None:
     """No more and no fewer."""
     problem, stream = drawn(2 * seed)
     for declared in (0, 1, 2, 5):

@@ -103,7 +103,7 @@ def judged(folder, text, code, output=False):
 
 
 @pytest.mark.parametrize("seed", DRAWS)
-def test_what_a_launcher_refuses_is_told_and_fails_nobody(tmp_path, seed):
+def test_what_a_launcher_refuses_is_reported_and_fails_nobody(tmp_path, seed):
     rng = np.random.default_rng(seed)
     for name, paragraphs in PARAGRAPHS.items():
         one_rule = name in NAMED and bool(rng.integers(2))

@@ -157,7 +157,7 @@ def test_every_quantity_has_a_mutation_that_changes_the_result(task, quantity, k
     find(st.tuples(cases_of(task), widths), changed, settings=QUICK)  # an error if there is none
 
 
-def test_a_mutation_that_changes_nothing_is_told_apart():
+def test_a_mutation_that_changes_nothing_is_distinguished():
     """A twin of the property above: the comparison itself must be able to say "equal"."""
     same = NONE.scaled(("kernel", "overlap"), 1, "same")
 

@@ -98,7 +98,7 @@ def test_a_cause_that_correct_runs_of_single_steps_contradict_is_not_named(seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_an_error_of_a_solver_is_told_with_the_line_that_raised_it(seed):
+def test_an_error_of_a_solver_is_reported_with_the_line_that_raised_it(seed):
     """Whatever it is, however deep, and in whichever iteration."""
     random = np.random.Generator(np.random.PCG64(seed))
     kind = (ValueError, IndexError, ZeroDivisionError, np.linalg.LinAlgError)[int(random.integers(4))]

@@ -202,7 +202,7 @@ def test_of_alpha_that_shrinks_bounds_are_at_most_those_of_rows(weights, update,
     assert (found.tally.bound <= expected.tally.bound * (1.0 + 1e-5)).all()
 
 
-def test_where_weights_are_formed_anew_so_often_that_rows_are_read_sooner(monkeypatch):
+def test_where_weights_are_formed_again_so_often_that_rows_are_read_sooner(monkeypatch):
     """As the numbers stand, of windows of 4: two hundred of them read fewer entries than all samples have."""
     monkeypatch.undo()
     generator = np.random.Generator(np.random.PCG64(2))
@@ -232,7 +232,7 @@ def test_what_underflows_in_entries_is_judged_by_rows(monkeypatch):
     assert (found.tally.bound[decided] <= expected.tally.bound[decided] * (1.0 + 1e-5)).all()
 
 
-def test_vectors_formed_anew_give_the_same_bounds(monkeypatch):
+def test_vectors_formed_again_give_the_same_bounds(monkeypatch):
     generator = np.random.Generator(np.random.PCG64(5))
     problem = drawn_problem(generator)
     solver = ProductionSolver(exchange="gram")

@@ -171,7 +171,7 @@ def files(tmp_path):
 
 
 @pytest.mark.nightly
-def test_what_calls_a_function_of_another_file_is_compiled_anew_with_it(files):
+def test_what_calls_a_function_of_another_file_is_compiled_again_with_it(files):
     """Numba itself looks at the file of the caller alone; and what is kept needs nothing that only compiles."""
     assert files.said() == "2 True\n"
     before = files.kept()
@@ -337,7 +337,7 @@ def test_what_is_kept_of_classes_that_are_elsewhere_now_is_compiled_again(tmp_pa
     assert list((tmp_path / "kept").rglob("take.*.nbi"))
 
 
-def test_what_the_compiler_is_told_to_leave_alone_is_not_called_compiled():
+def test_what_the_compiler_is_asked_to_leave_alone_is_not_called_compiled():
     program = (
         "from sstep_verify.compiled import AVAILABLE, compiled; print(AVAILABLE, compiled(abs) is abs)"
     )

@@ -194,7 +194,7 @@ def test_what_all_code_shares_is_put_back_and_a_solver_that_replaced_it_fails(wa
 
 
 @pytest.mark.parametrize("by", [8, 12, 40])
-def test_a_lowered_recursion_limit_is_put_back_and_told(by):
+def test_a_lowered_recursion_limit_is_put_back_and_reported(by):
     before = sys.getrecursionlimit()
     (verdict,) = judge(solver_of(lowering(by)), PROBLEM, STREAM, s=4)
     assert (verdict.check, verdict.status) == ("contract", "FAIL")

@@ -32,7 +32,7 @@ from sstep_verify.files.paths import kind_of
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import FILLED, Trajectory
 
-BESIDE = {"log": FILLED[1:], "trace": FILLED[1:4], "final": FILLED}
+FILLED_WITH = {"log": FILLED[1:], "trace": FILLED[1:4], "final": FILLED}
 """Items of a run that a program's result does not state, by what it writes: a log has a row a step."""
 
 SHOWN = 5
@@ -197,9 +197,9 @@ def read_exchanged(
         if numbers is not None
     }
     if kind not in held:
-        beside = f" (but {', '.join(held)})" if held else ""
+        others = f" (but {', '.join(held)})" if held else ""
         raise no_result(kind)(
-            f"ended with exit code 0 and left no {kind}.bin or {kind}.txt{beside}; {OTHERWISE[kind]}"
+            f"ended with exit code 0 and left no {kind}.bin or {kind}.txt{others}; {OTHERWISE[kind]}"
             f"{ended.last_words}"
         )
     drawn = None
@@ -233,7 +233,7 @@ def read_exchanged(
         log=ours["log"][0] if request.log and "log" in ours and not described.rounded else None,
         rounding=rounding if described.rounded else None,
         drawn=drawn,
-        filled=BESIDE[kind],
+        filled=FILLED_WITH[kind],
     )
 
 

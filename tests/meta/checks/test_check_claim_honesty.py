@@ -228,7 +228,7 @@ def _of_alpha(case, place, wrong=lambda claims: claims):
 
 @pytest.mark.parametrize("place", [0, 1, -2])
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_values_of_an_earlier_alpha_are_told_as_such(loss, place):
+def test_values_of_an_earlier_alpha_are_reported_as_such(loss, place):
     case, tested = named_case(loss, RBFKernel(0.3), s_values=(4,))
     verdict = judged(check, case, tested, change=_of_alpha(case, place))[4]
     assert (verdict.status, verdict.requirement) == (Status.FAIL, "S-5.4")
@@ -262,7 +262,7 @@ def test_the_formula_of_the_gap_is_named_where_it_is_wrong_by_itself(loss, wrong
     assert (verdict.status, verdict.requirement, verdict.hints) == (Status.FAIL, number, ())
 
 
-def test_a_prediction_is_not_told_by_the_formula_of_the_gap():
+def test_a_prediction_is_not_reported_by_the_formula_of_the_gap():
     case, tested = named_case(Hinge(0.5), s_values=(4,))
 
     def both(run):

@@ -300,7 +300,7 @@ def test_a_value_that_is_not_finite_has_its_place_and_requirement():
 
 
 @pytest.mark.parametrize("loss", [Hinge(C=1.0), Ridge(0.05)], ids=str)
-def test_a_step_that_makes_a_value_that_is_not_finite_is_told_by_its_log(loss):
+def test_a_step_that_makes_a_value_that_is_not_finite_is_reported_by_its_log(loss):
     """The step is where the log leads from finite numbers to others; what else is spoiled is no step."""
     number = "S-3.2" if isinstance(loss, Ridge) else "S-3.1"
 

@@ -157,7 +157,7 @@ def test_runs_are_short_and_equal():
     assert all(requests[one] is requests[other] for one, other in map(check.keys, case.s_values))
 
 
-def test_what_moved_is_told_from_where_each_run_began():
+def test_what_moved_is_reported_from_where_each_run_began():
     """A plain run that begins elsewhere says nothing of short runs, which begin at 0 and stay there."""
     case, tested = small_case(Hinge(0.5), s_values=(4,))
     begin = np.full(case.problem.samples, 0.25)

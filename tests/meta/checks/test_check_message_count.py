@@ -106,7 +106,7 @@ def test_counts_are_judged_where_they_are_declared():
         (lambda windows, iterations: None, Status.INCONCLUSIVE),
     ],
 )
-def test_of_a_program_one_collective_a_window_is_due_beside_its_set_up(collectives, status):
+def test_of_a_program_one_collective_a_window_is_due_next_to_its_set_up(collectives, status):
     case, tested = small_case(Hinge(0.5), s_values=(4,), iterations=75)
     case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=EXCHANGE))
 

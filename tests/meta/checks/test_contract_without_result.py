@@ -59,7 +59,7 @@ def test_a_program_is_quoted_and_not_said_to_have_raised_an_error_of_ours(kind):
     assert [(one.message, one.quoted) for one in verdict.raised] == [("log.txt has 3 words", True)]
 
 
-def test_a_process_that_was_ended_quotes_no_error_and_is_told_no_cause():
+def test_a_process_that_was_ended_quotes_no_error_and_is_given_no_cause():
     dead = Raised("", "nothing: it ended the process that made it (signal 6)")
     case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
     (ended,) = contract.judge(case, {run_key(S): unmade(asked_of(plain_request(case, S)), dead)}, None)

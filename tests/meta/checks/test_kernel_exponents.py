@@ -144,7 +144,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("name", "difference"), crossed(OTHERS, [False, True], of=2))
-def test_other_mistakes_are_not_told_by_the_exponent(name, difference):
+def test_other_mistakes_are_not_reported_by_the_exponent(name, difference):
     for verdict in verdicts_with(OTHERS[name], Hinge(0.5), difference, samples=16).values():
         assert verdict.status is Status.FAIL
         assert not {OTHER_SIGMA, ONE_NORM, OTHER_NORMS} & {*named(verdict)}
@@ -152,7 +152,7 @@ def test_other_mistakes_are_not_told_by_the_exponent(name, difference):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_features_that_are_lost_from_whole_numbers_are_never_told_as_norms(seed):
+def test_features_that_are_lost_from_whole_numbers_are_never_reported_as_norms(seed):
     """Samples of few ones, so that a lost feature moves most distances of a column alike."""
     generator = np.random.Generator(np.random.PCG64(seed))
     data = (generator.random((20, 6)) < 0.3).astype(np.float64)

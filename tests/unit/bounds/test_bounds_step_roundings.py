@@ -63,7 +63,7 @@ def test_what_is_no_addition_counts_for_every_term():
     is_bound(found, Fraction(U) / (1 - 10 * Fraction(U)) * (10 * 8 + 10 * 2 + 9 * 1))
 
 
-def test_sums_are_sorted_only_beside_exact_steps_and_where_a_product_is_one_sum():
+def test_sums_are_sorted_only_next_to_exact_steps_and_where_a_product_is_one_sum():
     for judge, factored, ordered in (
         (True, Factored(), False),
         (False, Factored(), True),

@@ -110,7 +110,7 @@ def test_a_block_that_holds_a_coordinate_three_times_lets_errors_grow():
     is_bound(found.norm, total)
 
 
-def test_beside_the_judges_steps_both_local_errors_count():
+def test_next_to_the_judges_steps_both_local_errors_count():
     found = ridge_window_errors(entries(), PLACES, START, TARGETS, SINGLES, PENALTY, PLAIN, judged=True)
     exact = replace(entries(), solver_error=np.zeros((2, 3)))
     local, judge, total = local_errors(SINGLES), local_errors(SINGLES, JUDGE, rows=exact), Fraction(0)

@@ -97,7 +97,7 @@ def asked(tmp_path, monkeypatch):
         ("metamorphic-exact", (PART,), 6),
     ],
 )
-def test_later_checks_look_for_no_mistake_once_one_told(asked, failed, sentences, still):
+def test_later_checks_look_for_no_mistake_once_one_reported(asked, failed, sentences, still):
     found = asked(failed, *sentences)
     ids = ("contract", "step-replay", "window-replay", "trajectory", "metamorphic-exact", "box")
     assert tuple(one for one in found if one in ids) == ids

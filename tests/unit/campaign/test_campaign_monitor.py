@@ -60,7 +60,7 @@ def test_other_iterations_are_not_measured():
     assert monitor(3, ALPHA) is False
 
 
-def test_where_a_solver_ends_by_its_own_rule_is_measured_and_told():
+def test_where_a_solver_ends_by_its_own_rule_is_measured_and_reported():
     monitor, _ = _run([1.0, 0.5, 0.25], 0.0)
     monitor.close(3, ALPHA)
     assert (monitor.iterations, monitor.stop(3, 3)) == (
@@ -72,7 +72,7 @@ def test_where_a_solver_ends_by_its_own_rule_is_measured_and_told():
     assert (monitor.iterations, monitor.values) == ([5], [0.125])
 
 
-def test_a_gap_of_a_vector_outside_its_box_is_told_as_that_of_the_nearest():
+def test_a_gap_of_a_vector_outside_its_box_is_reported_as_that_of_the_nearest():
     monitor = Monitor(frozenset({4, 8}), lambda alpha: (0.125, 0.0), 1e-8, "gap", box=(0.0, 2.0))
     monitor(4, np.array([0.0, 2.5]))
     assert monitor.stop(8, 8) == "all iterations made, relative gap 0.12, of the nearest vector in the box"

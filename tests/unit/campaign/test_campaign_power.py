@@ -48,14 +48,14 @@ def drawn(seed: int, table: dict[str, list]) -> dict[str, object]:
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("profile", ["smoke", "ci"])
-def test_power_is_told_of_whole_profiles_only(profile, seed):
+def test_power_is_reported_of_whole_profiles_only(profile, seed):
     whole = profile_of(profile, PROGRAM, Selection(**({"seed": 0} | drawn(seed, SAME))), "p")
     assert kind.power_of(whole, "", DECIDED) == f"measured of {profile}"
     part = profile_of(profile, PROGRAM, Selection(**({"seed": 0} | drawn(seed, SOME))), "p")
     assert kind.power_of(part, "", DECIDED) == ""
 
 
-def test_power_is_not_told_where_another_condition_holds():
+def test_power_is_not_reported_where_another_condition_holds():
     whole = profile_of("smoke", SOLVER, Selection(seed=0), "mine")
     assert kind.power_of(whole, "", DECIDED)
     assert kind.power_of(whole, "rbf", DECIDED) == ""
@@ -75,7 +75,7 @@ def test_power_is_not_told_where_another_condition_holds():
         {"stream": Draws("glibc-rand", 3)},
     ],
 )
-def test_power_is_not_told_of_problems_that_a_program_has_fixed(changes):
+def test_power_is_not_reported_of_problems_that_a_program_has_fixed(changes):
     other = profile_of("smoke", replace(PROGRAM, **changes), Selection(seed=0), "p")
     assert kind.power_of(other, "", DECIDED) == ""
 

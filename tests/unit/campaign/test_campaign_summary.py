@@ -93,7 +93,7 @@ def test_the_reason_is_that_of_the_verdict_that_names_a_part_of_the_solver():
     assert roll_up([relation])[1].startswith("metamorphic-exact, s = 2")
 
 
-def test_what_a_verdict_finds_is_told_before_what_the_solver_raised():
+def test_what_a_verdict_finds_is_reported_before_what_the_solver_raised():
     def contract(item, kind="IncoherenceError", quoted=False):
         return replace(
             _verdict(Status.FAIL, 1),
@@ -113,7 +113,7 @@ def test_what_a_verdict_finds_is_told_before_what_the_solver_raised():
         assert roll_up([ours, step, entries])[1].startswith("contract, s = 1")
 
 
-def test_the_command_that_is_offered_explains_the_verdict_that_the_case_is_told_by(tmp_path):
+def test_the_command_that_is_offered_explains_the_verdict_that_the_case_is_reported_by(tmp_path):
     step = replace(
         _verdict(Status.FAIL, 1), requirement="S-3.1", replay="sstep-verify explain --again a.json"
     )
@@ -157,7 +157,7 @@ def test_exit_code(statuses, changes, code):
     assert _summary(statuses, **changes).exit_code == code
 
 
-def test_what_makes_a_run_incomplete_is_told_once_with_how_many_other_reasons_there_are():
+def test_what_makes_a_run_incomplete_is_reported_once_with_how_many_other_reasons_there_are():
     refused = _summary([], planned_cases=1, state=_erred(REFUSED)).sentence
     assert refused.endswith("; incomplete: not judged: x (1 of 1 problem not finished)")
     refused = _summary([Status.PASS], planned_cases=5, state=_erred(REFUSED)).sentence
@@ -178,7 +178,7 @@ def test_what_is_not_finished_is_counted_as_what_was_planned():
     assert _summary([], planned_cases=8, planned_problems=3).sentence.endswith("8 of 8 cases not finished")
 
 
-def test_problems_are_told_apart_by_data_kernel_task_and_parameter():
+def test_problems_are_distinguished_by_data_kernel_task_and_parameter():
     family = Family(("small_regression",), ("krr",), (LinearKernel(),), (1, 2), (0.3,), block=(1, 2))
     definition = Definition("n", "t", "d", families=(family,))
     (unit,) = expand(definition)
@@ -252,7 +252,7 @@ def _raised(case, s=16):
     )
 
 
-def test_a_solver_that_raises_on_whole_tasks_is_told_to_restrict_them():
+def test_a_solver_that_raises_on_whole_tasks_is_asked_to_restrict_them():
     svm = [_case(Status.FAIL, name) for name in "ab"]
     krr = [replace(_case(Status.PASS, name), task="krr") for name in "cd"]
     passed = [_verdict(Status.PASS, case=name) for name in "cd"]
@@ -339,7 +339,7 @@ def test_a_verdict_of_another_check_makes_no_s_right():
     assert _summed([_case(Status.VACUOUS)], verdicts).sentence.startswith("vacuous on 1 problem (a)")
 
 
-def test_the_worst_detection_limit_stands_beside_the_median_and_the_best_does_not():
+def test_the_worst_detection_limit_is_next_to_the_median_and_the_best_does_not():
     verdicts = [_verdict(Status.PASS, 2**k, "a", 1.23 * 10.0 ** (k - 13)) for k in range(5)]
     sentence = _summed([_case(Status.PASS)], verdicts).sentence
     # Rounded up: what is stated would have been seen.

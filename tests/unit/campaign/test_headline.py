@@ -40,7 +40,7 @@ def _headline(wrong, check="step-replay"):
         (("krr/P=4-gram",), "1 of these correct on fewer ranks"),
     ],
 )
-def test_what_is_right_on_fewer_ranks_is_told(wrong, told):
+def test_what_is_right_on_fewer_ranks_is_reported(wrong, told):
     sentence = _headline(wrong)
     assert f"faulty on {len(wrong)} of " in sentence
     assert told in sentence

@@ -12,10 +12,10 @@ import pytest
 import scipy.sparse as sp
 
 from sstep_verify import ReferenceSolver, verify
-from sstep_verify.campaign.anew import ANCHORED, FACTOR, MOVED, makes_every_transition, transitions_of
 from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.profile import USUAL, Selection, profile_of, seeded
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.redrawn import ANCHORED, FACTOR, MOVED, makes_every_transition, transitions_of
 from sstep_verify.campaign.verdicts.case import seeded_start, stored_as
 from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.checks.steps.step_statistics import transitions_in
@@ -229,7 +229,7 @@ def test_every_task_with_every_kernel_can_be_asked_of_a_profile(name):
 
 
 @pytest.mark.parametrize("name", ANCHORED)
-def test_a_seed_draws_the_values_anew_near_those_of_the_file(name):
+def test_a_seed_draws_the_values_again_near_those_of_the_file(name):
     file = read_definition(name).families
     drawn = [families(name, seed) for seed in (1, 2)]
     for one, other in pairwise([file, *drawn]):

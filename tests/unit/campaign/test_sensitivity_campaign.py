@@ -119,7 +119,7 @@ def test_what_is_said_of_every_run_names_the_campaigns_judged():
     assert set(measured().campaigns) == set(studied.campaigns_judged())
 
 
-def test_a_figure_is_told_of_what_it_was_measured_with_alone(monkeypatch):
+def test_a_figure_is_reported_of_what_it_was_measured_with_alone(monkeypatch):
     told = f"measured power of these checks: {measured().words} (commit "
     for module in (power, studied):
         monkeypatch.setattr(module, "deciding_digest", lambda: measured().digest)

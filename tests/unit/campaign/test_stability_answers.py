@@ -76,7 +76,7 @@ def test_a_run_that_broke_down_is_the_worst_of_all_unless_the_classical_one_did(
     assert band.within_ten == 4
 
 
-def test_the_largest_factor_on_the_way_is_told_beside_that_at_the_end():
+def test_the_largest_factor_on_the_way_is_reported_next_to_that_at_the_end():
     early = zip(run([1.0, 2.0, 1.0, 1.0]), (1.0, 1.0, 3.0, 7.0, 1.0), strict=True)
     found = answer([replace(one, largest_loss=loss) for one, loss in early])
     assert (found.largest, found.on_the_way) == (2.0, 7.0)

@@ -33,7 +33,7 @@ def test_the_status_is_the_most_severe_and_vacuous_only_if_all_are(statuses, exp
     assert (found.case, found.problem) == ("case", "label")
 
 
-def test_counts_add_up_and_the_largest_ratio_is_told():
+def test_counts_add_up_and_the_largest_ratio_is_reported():
     judged = [(1e8, verdict(PASS, 0.5)), (1.0, verdict(PASS, 0.25)), (1e4, verdict(VACUOUS, 0.125))]
     (found,) = merged("case", "label", judged)
     assert (found.ratio, found.planned, found.executed) == (0.5, 9, 6)
@@ -44,7 +44,7 @@ def test_counts_add_up_and_the_largest_ratio_is_told():
     assert term.detection_limit == 0.125e-12
 
 
-def test_a_failure_is_told_even_if_another_ratio_is_larger():
+def test_a_failure_is_reported_even_if_another_ratio_is_larger():
     judged = [(1.0, verdict(INCONCLUSIVE, 7.0)), (1e4, verdict(FAIL, 2.0))]
     (found,) = merged("case", "label", judged)
     assert (found.status, found.ratio, found.notes[-1].detail) == (FAIL, 2.0, (1e4,))

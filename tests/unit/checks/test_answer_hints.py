@@ -95,7 +95,7 @@ def test_a_run_that_ended_early_is_none_of_weighted_samples(passes, width):
     assert not {ReadingKind.C_BY_SAMPLE, ReadingKind.C_BY_CLASS} & {*readings(judged(problem, vector))}
 
 
-def test_other_problems_of_the_same_optimum_are_not_told_beside_a_convention():
+def test_other_problems_of_the_same_optimum_are_not_reported_next_to_a_convention():
     problem = small(Hinge(1e6), RBF)
     verdict = judged(problem, problem.targets * optimum(problem))
     assert readings(verdict) == [ReadingKind.SIGNED]

@@ -68,7 +68,7 @@ def runs():
 @pytest.mark.parametrize(
     ("task", "quantity"), [(task, one) for task, names in OFF.items() for one in names]
 )
-def test_the_quantity_and_its_factor_are_told(runs, task, quantity, dose):
+def test_the_quantity_and_its_factor_are_reported(runs, task, quantity, dose):
     mutation, made = dose_of(quantity, dose, "float64")
     verdict = runs[task].verdict(STEPS, mutation)
     assert verdict.status is Status.FAIL
@@ -213,7 +213,7 @@ def test_an_error_of_another_kind_names_none(runs):
 
 
 @pytest.mark.parametrize("task", ["svm-l1", "svm-l2"])
-def test_kernel_rows_that_are_off_are_told_as_such(runs, task):
+def test_kernel_rows_that_are_off_are_reported_as_such(runs, task):
     judged = runs[task]
     case, made = judged._case, judged.made()
 

@@ -217,7 +217,7 @@ class Counting(Oracle):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_an_exact_step_takes_more_digits_only_while_its_radius_is_not_small_beside_the_bound(
+def test_an_exact_step_takes_more_digits_only_while_its_radius_is_not_small_next_to_the_bound(
     task, monkeypatch
 ):
     case, run = logged(task)

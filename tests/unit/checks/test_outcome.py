@@ -17,7 +17,7 @@ from sstep_verify.rounding.kernel import entries
 from sstep_verify.verdict import Status, Why
 
 
-def test_a_defect_shows_most_beside_the_bound_not_by_its_size():
+def test_a_defect_shows_most_next_to_the_bound_not_by_its_size():
     assert most_visible([(10.0, 9.0), (1.0, 0.1), (50.0, math.inf)], (0.0, 1.0)) == (1.0, 0.1)
     assert most_visible([(1.0, 0.1), (0.5, 0.0)], (0.0, 1.0)) == (0.5, 0.0)
     assert most_visible([], (math.inf, 0.0)) == (math.inf, 0.0)

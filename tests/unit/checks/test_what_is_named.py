@@ -53,7 +53,7 @@ def test_large_data_are_not_copied_for_other_labels(many, monkeypatch):
     assert (len(kernel_rows.mistaken_rows(problem)) == len(rows)) == (not many)
 
 
-def test_conventions_of_the_width_are_told_with_their_width():
+def test_conventions_of_the_width_are_reported_with_their_width():
     kernel = RBFKernel(0.3)
     problem = problem_with(Hinge(1.0), kernel)
     widths = {
@@ -64,7 +64,7 @@ def test_conventions_of_the_width_are_told_with_their_width():
     assert {how: one.kernel.sigma for how, one in told.items()} == pytest.approx(widths, rel=1e-12)
 
 
-def test_conventions_of_a_power_are_told():
+def test_conventions_of_a_power_are_reported():
     problem = problem_with(Hinge(1.0), PolynomialKernel(3, 0.5))
     kernels = [one.problem.kernel for one in other_kernel(problem)]
     told = [one.detail for one in other_kernel(problem)]
@@ -92,7 +92,7 @@ def test_the_limit_that_is_violated_is_named(update):
 
 
 @pytest.mark.parametrize(("end", "beyond"), [(LOWER, -1e-4), (UPPER, 0.1 + 1e-4)])
-def test_what_is_tolerated_beside_the_box_is_tolerated_at_both_ends(end, beyond):
+def test_what_is_tolerated_next_to_the_box_is_tolerated_at_both_ends(end, beyond):
     case, tested = named_case(Hinge(0.1), s_values=(4,))
 
     def change(run):
@@ -136,7 +136,7 @@ def test_degrees_off_by_one_are_tried():
 
 
 @pytest.mark.parametrize(("factor", "told"), [(1.0, False), (1.005, False), (1.5, True)])
-def test_a_factor_is_told_where_it_is_none_of_the_known_ones(factor, told):
+def test_a_factor_is_reported_where_it_is_none_of_the_known_ones(factor, told):
     optimum = np.array([0.5, 0.25, 0.75, 0.125])
     problem = Problem("four", np.eye(4), np.array([1.0, -1.0, 1.0, 1.0]), LinearKernel(), Hinge(3.0))
     readings = list(scaled(Answer(problem, factor * optimum, np.zeros(4), optimum, 1e-8)))

@@ -74,7 +74,7 @@ def test_a_relation_of_two_runs_is_not_decided_by_a_third():
 
 
 @pytest.mark.parametrize(("ratio", "origin"), [(0.5, "bounds/window/svm"), (0.01, "bounds/screen")])
-def test_the_origin_is_that_of_the_bound_whose_ratio_is_told(ratio, origin):
+def test_the_origin_is_that_of_the_bound_whose_ratio_is_reported(ratio, origin):
     problem = Problem("two", np.eye(2), np.ones(2), LinearKernel(), Hinge(1.0))
     case = Case("a", problem, IndexStream("uniform", 2, 1, 8), (2,), 8, Declaration("any"))
     plain, after = (Trajectory(2, begin, np.array([0, 8 - begin]), np.zeros((2, 2))) for begin in (0, 4))

@@ -64,17 +64,17 @@ def by_part(findings) -> dict[str, Finding]:
 
 def mpi_at_hand():
     """Leave the launcher that belongs to mpi4py, or skip."""
-    beside = os.path.join(sysconfig.get_path("scripts"), "mpiexec")
-    if not os.path.exists(beside) or importlib.util.find_spec("mpi4py") is None:
-        pytest.skip("no MPI beside this Python: install the extra [mpich]")
-    return beside
+    own = os.path.join(sysconfig.get_path("scripts"), "mpiexec")
+    if not os.path.exists(own) or importlib.util.find_spec("mpi4py") is None:
+        pytest.skip("no MPI in the environment of this Python: install the extra [mpich]")
+    return own
 
 
 @pytest.fixture
 def sound(monkeypatch):
     """A launcher next to this Python that a shell finds first, and no data folder."""
-    beside = mpi_at_hand()
-    monkeypatch.setenv("PATH", os.path.dirname(beside) + os.pathsep + os.environ["PATH"])
+    own = mpi_at_hand()
+    monkeypatch.setenv("PATH", os.path.dirname(own) + os.pathsep + os.environ["PATH"])
     monkeypatch.delenv("SSTEP_VERIFY_DATA", raising=False)
 
 
@@ -176,7 +176,7 @@ def test_an_mpiexec_of_another_mpi_is_wrong(scripts):
 def test_another_mpiexec_that_a_shell_finds_first_is_wrong(tmp_path, monkeypatch):
     if environment.promised_size() > 1:
         pytest.skip("inside a job no other launcher is tried")
-    beside = mpi_at_hand()
+    own = mpi_at_hand()
     first = program(tmp_path / "first", "mpiexec", INDEPENDENT)
     monkeypatch.setenv("PATH", str(tmp_path / "first") + os.pathsep + os.environ["PATH"])
     found = by_part(mpi.mpi_findings())
@@ -184,14 +184,14 @@ def test_another_mpiexec_that_a_shell_finds_first_is_wrong(tmp_path, monkeypatch
     assert found["mpiexec on PATH"].state == "wrong"
     assert first in found["mpiexec on PATH"].found
     assert "world of 1" in found["mpiexec on PATH"].found
-    assert beside in found["mpiexec on PATH"].advice
+    assert own in found["mpiexec on PATH"].advice
 
 
 def test_another_mpiexec_that_works_is_ok(tmp_path, monkeypatch):
     if environment.promised_size() > 1:
         pytest.skip("inside a job no other launcher is tried")
-    beside = mpi_at_hand()
-    program(tmp_path / "first", "mpiexec", f'#!/bin/sh\nexec {beside} "$@"\n')
+    own = mpi_at_hand()
+    program(tmp_path / "first", "mpiexec", f'#!/bin/sh\nexec {own} "$@"\n')
     monkeypatch.setenv("PATH", str(tmp_path / "first") + os.pathsep + os.environ["PATH"])
     assert by_part(mpi.mpi_findings())["mpiexec on PATH"].state == "ok"
 
@@ -238,7 +238,7 @@ def test_a_package_is_ok_missing_or_wrong(monkeypatch):
     assert package(Package("click", "click", "", "nothing works")).state == "wrong"
 
 
-def test_whether_compiled_loops_are_kept_is_told(monkeypatch):
+def test_whether_compiled_loops_are_kept_is_reported(monkeypatch):
     found = doctor.kept_loops()
     assert (found.state, "kept in" in found.found) == ("ok", True)
     monkeypatch.setattr("sstep_verify.compiled.kept_in", lambda: "")
@@ -268,7 +268,7 @@ def test_packages_named_here_are_in_the_extras_named_here():
 @pytest.mark.parametrize(
     ("name", "extra"), [("piqp", "peers"), ("osqp", "peers"), ("scikit-learn", "data")]
 )
-def test_a_referee_that_is_absent_is_told_with_the_extra_that_brings_it(monkeypatch, name, extra):
+def test_a_referee_that_is_absent_is_reported_with_the_extra_that_brings_it(monkeypatch, name, extra):
     (wanted,) = [part for part in doctor.PACKAGES if part.distribution == name]
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
     line = package(wanted).line()
@@ -287,7 +287,7 @@ def test_threads_of_no_known_blas_cannot_be_limited(monkeypatch):
 
 
 @pytest.mark.parametrize(("threads", "advised"), [(1, False), (8, True)])
-def test_threads_of_blas_are_told_and_advised_on(monkeypatch, threads, advised):
+def test_threads_of_blas_are_reported_and_advised_on(monkeypatch, threads, advised):
     import threadpoolctl
 
     item = {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "num_threads": threads}

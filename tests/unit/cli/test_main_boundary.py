@@ -76,7 +76,7 @@ def test_no_temporary_folder_is_the_fault_of_a_limit_where_there_is_one(monkeypa
 @pytest.mark.parametrize(
     "error", [RuntimeError("lost"), ValueError("shapes"), KeyError("x"), AssertionError()]
 )
-def test_a_defect_of_ours_is_told_with_its_traceback(monkeypatch, capsys, error):
+def test_a_defect_of_ours_is_reported_with_its_traceback(monkeypatch, capsys, error):
     code, text = ended(monkeypatch, capsys, error)
     assert code == 4
     assert "Traceback" in text
@@ -98,7 +98,7 @@ def test_the_end_of_a_file_is_no_interrupt(monkeypatch, capsys):
     assert "Ran out of input" in capsys.readouterr().err
 
 
-def test_an_interrupt_of_which_more_was_said_is_told_once(monkeypatch, capsys):
+def test_an_interrupt_of_which_more_was_said_is_reported_once(monkeypatch, capsys):
     """Training says from which iteration it can go on (`cli.work.Progress`)."""
     assert ended(monkeypatch, capsys, KeyboardInterrupt("interrupted: --resume goes on")) == (130, "")
 

@@ -121,6 +121,6 @@ def test_a_name_in_other_capitals_is_meant(name):
     assert closest(name, ["linear", "polynomial", "rbf"]) == f" (did you mean {name.lower()!r}?)"
 
 
-def test_a_decimal_comma_is_told_with_the_number_that_is_meant():
+def test_a_decimal_comma_is_reported_with_the_number_that_is_meant():
     with pytest.raises(InputError, match=r"write sigma=0\.5 with a point"):
         kernel_of("rbf,sigma=0,5")

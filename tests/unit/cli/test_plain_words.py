@@ -30,7 +30,7 @@ def test_every_status_is_said_in_words_and_lines_fit(status):
         ((), "is not what was asked for"),
     ],
 )
-def test_of_a_broken_contract_no_rounding_is_told(raised, words):
+def test_of_a_broken_contract_no_rounding_is_reported(raised, words):
     told = verdict("a/b", Status.FAIL, check="contract", raised=raised).as_dict()
     lines = "\n".join(in_short(told, "A run is what was asked for."))
     assert words in lines
@@ -76,7 +76,7 @@ def test_an_injected_defect_would_have_shown_and_is_not_left_out():
 
 
 @pytest.mark.parametrize(("planned", "executed"), [(12, 12), (12, 7), (900, 2)])
-def test_comparisons_made_are_told_of_those_planned(planned, executed):
+def test_comparisons_made_are_reported_of_those_planned(planned, executed):
     for check, words in (("window-replay", "windows were compared"), ("box", "comparisons were made")):
         told = verdict("a/b", check=check, planned=planned, executed=executed).as_dict()
         said = " ".join("\n".join(in_short(told, "")).split())

@@ -27,7 +27,7 @@ def run(*words):
     return CliRunner().invoke(command, [str(word) for word in words], catch_exceptions=False)
 
 
-def test_a_report_is_made_anew_in_place_and_keeps_its_artefacts(folder):
+def test_a_report_is_made_again_in_place_and_keeps_its_artefacts(folder):
     made = load(folder / "results.json")
     (folder / "index.html").write_text("old")
     assert run(folder / "results.json").output.splitlines()[-1] == str(folder)

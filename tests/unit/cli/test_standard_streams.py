@@ -58,7 +58,7 @@ def test_errors_that_nobody_reads_end_nothing(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_an_output_that_cannot_be_written_is_told():
+def test_an_output_that_cannot_be_written_is_reported():
     ended = shell(f"{COMMAND} explain >/dev/full")
     assert ended.returncode == 4
     assert ended.stderr.startswith("error: standard output: No space left on device")

@@ -116,7 +116,7 @@ def test_no_window_is_beyond_the_largest_s(most):
 
 
 @pytest.mark.parametrize("lag", [0, 1])
-def test_ranks_that_are_told_the_same_choose_the_same(lag):
+def test_ranks_that_are_given_the_same_choose_the_same(lag):
     chosen = []
     for _ in range(2):
         machine = Machine(noise=0.4, spikes=0.1, seed=3)

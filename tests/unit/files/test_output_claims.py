@@ -45,7 +45,7 @@ def holder(tmp_path):
     process.stdout.close()
 
 
-def test_the_second_is_told_who_is_first_and_a_kill_leaves_nothing_for_long(tmp_path, holder):
+def test_the_second_learns_who_is_first_and_a_kill_leaves_nothing_for_long(tmp_path, holder):
     before = names(tmp_path)
     assert len(before) == 2
     (tmp_path / "link").symlink_to("r")

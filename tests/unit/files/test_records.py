@@ -77,7 +77,7 @@ def test_what_is_right_is_taken_and_no_number_changes():
     assert [(part.size, part.name) for part in made.parts] == [(1.0, ""), (0.1, "b")]
 
 
-def test_a_record_that_names_its_dataclass_is_told_apart():
+def test_a_record_that_names_its_dataclass_is_distinguished():
     made = convert({"record": "Whole", "count": 1, "other": {"record": "Other", "size": 2}}, TAGGED, "x")
     assert made.other.stands_for is Other
     for other in ({"size": 2}, {"record": "Popen"}):
@@ -107,7 +107,7 @@ def test_a_schema_has_version_descriptions_and_no_room_for_more():
     )
 
 
-def test_a_value_beside_a_list_of_allowed_ones_is_refused_with_the_list():
+def test_a_value_next_to_a_list_of_allowed_ones_is_refused_with_the_list():
     with pytest.raises(InputError) as caught:
         convert({"name": "mine", "update": "frozn"}, Declaration, "declared")
     assert "'frozn' is rejected" in str(caught.value)

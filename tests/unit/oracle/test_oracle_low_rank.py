@@ -130,7 +130,7 @@ def test_polishing_by_low_rank_agrees_with_the_whole_system(monkeypatch):
 
 
 @pytest.mark.parametrize("C", [0.1, 1e3])
-def test_a_certificate_found_by_newton_is_proved_anew(C):
+def test_a_certificate_found_by_newton_is_proved_again(C):
     problem = _problem(PolynomialKernel(), C)
     certificate = certify(problem, 30)
     assert certificate.how.startswith(svm.PRIMAL_METHOD)

@@ -89,7 +89,7 @@ def test_comparisons_hold_only_where_they_are_certain():
     assert not (ABOUT_ONE - 1).is_zero()
 
 
-def test_its_ends_are_told_as_those_of_a_ball():
+def test_its_ends_are_reported_as_those_of_a_ball():
     found = TWO.exp(TWO.number(1)) * 2.0**200
     low, high = interval(found)
     assert low < math.e * 2.0**200 < high

@@ -116,7 +116,7 @@ def test_one_changed_bit_of_a_window_changes_the_signature(function):
     assert own != digest(np.roll(alpha, 1))
 
 
-def test_a_time_is_told_once_with_the_next_reduction_and_summed_exactly():
+def test_a_time_is_reported_once_with_the_next_reduction_and_summed_exactly():
     def play(communicator):
         packet, told = Packet(communicator, 3, timed=True), []
         for time in (None, LONGEST + 5, None, 10**9 + communicator.rank):

@@ -72,7 +72,7 @@ def test_a_gap_smaller_than_the_trusted_one_is_no_fault():
     assert NAMED["gap 1e-6"].accepts(replace(given, final=best * 0.89)) is False
 
 
-def test_a_tiny_number_in_the_place_of_zero_is_no_alarm_but_a_norm_of_zero_is_exact():
+def test_a_tiny_number_instead_of_zero_is_no_alarm_but_a_norm_of_zero_is_exact():
     tiny = RIGHT + np.array([1e-17, 0.0, 0.0, 0.0])
     for rival in BASELINES:
         assert rival.accepts(answers(final=tiny)), rival.name

@@ -91,7 +91,7 @@ def test_all_pairs_of_freedoms_meet_in_rows_that_obey_every_rule():
         assert all(row[one.name] not in one.values or row[one.other] in one.left for one in RULES)
 
 
-def test_what_cannot_meet_is_told_by_a_rule():
+def test_what_cannot_meet_is_reported_by_a_rule():
     rules = {rule.why for rule in RULES}
     _, apart = design()
     assert set(apart.values()) <= rules

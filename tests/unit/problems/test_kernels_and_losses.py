@@ -106,7 +106,7 @@ def test_kernels_and_losses_are_made_and_described_by_name():
     assert [losses.describe(loss) for loss in lost] == ["svm-l1 C=2", "svm-l2 C=2", "krr lambda=0.1"]
 
 
-def test_what_elsewhere_has_another_name_is_told_with_its_own():
+def test_what_elsewhere_has_another_name_is_reported_with_its_own():
     for make in (lambda: RBFKernel(gamma=0.5), lambda: RBFKernel(0.5).gamma):
         with pytest.raises((InputError, AttributeError), match=r"gamma.* is called sigma here"):
             make()

@@ -59,7 +59,7 @@ def test_integers_and_single_precision_become_float64():
     assert problem(data=sp.csr_array(np.eye(4, dtype=int))).data.dtype == np.float64
 
 
-def test_shape_storage_and_task_are_told():
+def test_shape_storage_and_task_are_reported():
     made = problem()
     assert (made.samples, made.features, made.is_sparse, made.is_svm) == (4, 3, False, True)
     assert made.dense is made.data
@@ -150,7 +150,7 @@ def test_labels_other_than_plus_and_minus_one_are_named(loss, targets, found):
     assert f"numpy.where(targets == {min(targets):.1f}, -1.0, 1.0)" in str(caught.value)
 
 
-def test_targets_of_a_regression_are_told_from_labels():
+def test_targets_of_a_regression_are_distinguished_from_labels():
     targets = np.linspace(0.0, 1.0, 12)
     with pytest.raises(InputError, match="these look like regression targets: use Ridge"):
         problem(data=np.eye(12), targets=targets, loss=Hinge())

@@ -84,7 +84,7 @@ def test_a_rank_does_not_pass_its_place_on(monkeypatch):
 
 
 @pytest.mark.parametrize(("implementation", "allowed"), [("MPICH", False), ("Open MPI", True)])
-def test_open_mpi_is_told_what_it_may_do(monkeypatch, implementation, allowed):
+def test_open_mpi_is_given_what_it_may_do(monkeypatch, implementation, allowed):
     for name in environment.OPEN_MPI:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(environment, "implementation", lambda: implementation)

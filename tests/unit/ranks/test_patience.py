@@ -152,7 +152,7 @@ def test_without_progress(watched, inside, shares, turns, expected):
 
 
 @pytest.mark.parametrize("place", [lambda count: (0, count), lambda count: (count % 2, 1)])
-def test_any_progress_of_any_rank_begins_the_time_anew(watched, place):
+def test_any_progress_of_any_rank_begins_the_time_again(watched, place):
     def every_third(second, places):
         places[1] = place(second // 3)
         return 1.0, None

@@ -44,7 +44,7 @@ def test_a_meaning_is_short_and_differs_from_the_name(name):
 
 
 @pytest.mark.parametrize("count", [1, 2, MOST, 5])
-def test_each_name_before_the_evidence_stands_beside_its_meaning(count):
+def test_each_name_before_the_evidence_is_next_to_its_meaning(count):
     defects = tuple(Defect((name,), None, ("S-3.5",)) for name in list(MEANINGS)[:count])
     words = cause(defects)
     shown = defects[: min(count, 3)]

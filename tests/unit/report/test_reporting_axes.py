@@ -91,7 +91,7 @@ def apart(svg):
 @example([1e-200, 0.5], True)
 @example([1e-16, 0.0], False)
 @example([1e-320, 1e307], True)
-def test_no_two_labels_beside_the_picture_of_ratios_touch(values, beyond):
+def test_no_two_labels_next_to_the_picture_of_ratios_touch(values, beyond):
     found = [*values, *([None] if beyond else [1.0])]
     windows = [
         {"begin": k, "end": k + 1, "ratio": ratio, "status": "FAIL" if ratio is None else "PASS"}
@@ -106,7 +106,7 @@ def test_no_two_labels_beside_the_picture_of_ratios_touch(values, beyond):
 
 @given(VALUES)
 @example([1e-17, 0.0, 1.0])
-def test_no_two_labels_beside_a_curve_touch(values):
+def test_no_two_labels_next_to_a_curve_touch(values):
     curve = (*values, 1.0, 1e-3)
     series = Series(GAP, 1, tuple(range(len(curve))), curve)
     (panel,) = panels_of(document([case("a", series=(series,), lines=())], []))

@@ -66,7 +66,7 @@ def test_a_rival_is_counted_where_it_has_something_to_say():
     }  # fmt: skip
 
 
-def test_one_failed_correct_run_is_told_and_holds_no_more():
+def test_one_failed_correct_run_is_reported_and_holds_no_more():
     alarms = AlarmsDocument(10, 9, 0, 0.28, (), (), ())
     assert not SensitivityDocument(alarms=alarms).broken
     assert "0 false alarms in 9 correct runs" in next(iter(SensitivityDocument(alarms=alarms).sentences))
@@ -80,7 +80,7 @@ def test_one_failed_correct_run_is_told_and_holds_no_more():
     assert failed.broken == ("correct runs failed: 1 of 9",)
 
 
-def test_what_must_not_be_is_told_by_name():
+def test_what_must_not_be_is_reported_by_name():
     assert SensitivityDocument(CORPUS).broken == ()
     corpus = CorpusDocument((replace(WRONG, found="open"), replace(RIGHT, found="FAIL"), EQUIVALENT))
     assert SensitivityDocument(corpus).broken == (
@@ -102,7 +102,7 @@ def test_what_must_not_be_is_told_by_name():
     assert SensitivityDocument(worst_case=worst).broken == ("worst cases failed: 1 of 0",)
 
 
-def test_worst_cases_are_told_of_where_nothing_else_was_made():
+def test_worst_cases_are_reported_of_where_nothing_else_was_made():
     worst = WorstCaseDocument((), 0, 0.5, 2.0)
     (told,) = SensitivityDocument(worst_case=worst).sentences
     assert told == "0 worst cases of correct runs made again, 0 failed; ratios up to 0.5"

@@ -282,7 +282,7 @@ def test_factors_are_written_in_few_characters(value, words):
     assert brief(value) == words
 
 
-def test_the_rows_of_a_heat_map_stand_beside_their_own_s():
+def test_the_rows_of_a_heat_map_are_next_to_their_own_s():
     losses = {2: 2.0, 4: 3.0, 16: 5.0}
     part = stability([case()], lambda condition, seed: (1, *losses.values()))
     drawn = stability_part(document([case()], part)).heat[-1]

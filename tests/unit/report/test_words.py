@@ -368,7 +368,7 @@ def test_the_words_are_those_of_the_golden_file():
     assert text() == GOLDEN.read_text("utf-8")
 
 
-def test_a_vector_of_too_few_digits_is_told_to_have_more_and_no_run_is_named():
+def test_a_vector_of_too_few_digits_is_asked_to_have_more_and_no_run_is_named():
     said = {name: one.reason for name, one in KINDS.items() if one.evidence.get(ALONE)}
     assert [name for name, reason in said.items() if words.DIGITS in reason] == ["vector, too few digits"]
     assert [name for name, reason in said.items() if "--tolerance" in reason] == [

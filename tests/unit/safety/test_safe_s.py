@@ -108,7 +108,7 @@ def test_a_vector_that_training_gained_nothing_with_certifies_nothing():
     assert verdict(curve, 4) == "float64: no s is certified, not even 1"
 
 
-def test_a_measured_loss_beyond_the_bound_is_told():
+def test_a_measured_loss_beyond_the_bound_is_reported():
     problem = problem_of()
     found = certify(problem, trained_alpha(problem).trajectory.final, precisions=("float64",), most=2)
     assert beyond(found) == []

@@ -144,7 +144,7 @@ def test_no_iterations_leave_a_log_of_no_steps():
     assert logged.run(replace(request_of(iterations=0), log=True)).log.shape == (0, 1)
 
 
-def test_a_function_that_returns_nothing_is_told_to_return_alpha():
+def test_a_function_that_returns_nothing_is_asked_to_return_alpha():
     with pytest.raises(InputError, match="the function returned None; end it with `return alpha`"):
         CallableSolver(lambda problem, blocks, s, a0: None, DECLARATION).run(request_of())
 

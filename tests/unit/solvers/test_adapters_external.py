@@ -87,7 +87,9 @@ def test_what_is_no_solver_is_refused_in_one_line(name, words):
         ),
     ],
 )
-def test_a_module_that_is_a_script_is_told_so_in_one_line(tmp_path, monkeypatch, capsys, content, words):
+def test_a_module_that_is_a_script_is_reported_as_such_in_one_line(
+    tmp_path, monkeypatch, capsys, content, words
+):
     name = f"script{abs(hash(content))}"
     (tmp_path / f"{name}.py").write_text(content, "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -200,7 +202,7 @@ def make(): ...
 
 
 @pytest.mark.parametrize("name", ["mine.py", "./mine.py", "mine", "mine:", "folder/mine.py"])
-def test_a_file_in_the_place_of_an_object_is_told_with_its_objects(tmp_path, monkeypatch, name):
+def test_a_file_instead_of_an_object_is_reported_with_its_objects(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / ("folder/mine.py" if "folder" in name else "mine.py")
     file.parent.mkdir(exist_ok=True)

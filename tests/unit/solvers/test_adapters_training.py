@@ -160,7 +160,7 @@ def test_an_interval_that_begins_from_a_coordinate_lost_fails(monkeypatch):
     assert judged(step_replay, request_of(Hinge(100.0)), solver).status is Status.FAIL
 
 
-def test_weights_not_formed_anew_from_a_fail(monkeypatch):
+def test_weights_not_formed_again_from_a_fail(monkeypatch):
     from sstep_verify.solver.exchanges.gram import GramExchange
 
     monkeypatch.setattr(GramExchange, "restart", lambda self, vector: None)

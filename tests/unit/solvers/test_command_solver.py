@@ -187,7 +187,7 @@ def test_a_result_must_have_all_measurements(tmp_path, name):
         command._trajectory(request, tmp_path, 12, "", predicts=False)
 
 
-def test_the_share_of_right_predictions_is_told(tmp_path):
+def test_the_share_of_right_predictions_is_reported(tmp_path):
     request = asked(drawn(LinearKernel(), Hinge(0.2)))
     targets = request.problem.targets
     signs = ["+1" if target > 0 else "-1" for target in (*targets, *targets[:3])]

@@ -280,7 +280,7 @@ def test_draws_that_are_not_those_of_the_run_fail(tmp_path):
     assert judged(path, check="step-replay").status is Status.FAIL
 
 
-def test_runs_that_draw_anew_are_judged_one_by_one_and_never_compared(tmp_path):
+def test_runs_that_draw_again_are_judged_one_by_one_and_never_compared(tmp_path):
     path = file(tmp_path, LOGGED, "log", DRAWS="logged")
     report = verify(path, "smoke", tasks=["svm-l1"], kernels=["rbf"], s=[1, 7])
     found = {(one["check"], one["s"]): one for one in report.results.verdicts}

@@ -142,7 +142,7 @@ def test_a_program_may_come_of_its_set_up(tmp_path):
         (["one line", "fatal error: the last"], "the last"),
     ],
 )  # fmt: skip
-def test_a_set_up_that_fails_is_told_with_the_first_line_of_an_error(lines, named):
+def test_a_set_up_that_fails_is_reported_with_the_first_line_of_an_error(lines, named):
     script = "import sys; sys.exit(sys.argv[1])"
     with pytest.raises(InputError) as refused:
         set_up(Program("p", ("p",), setup=(sys.executable, "-c", script, "\n".join(lines))))
@@ -291,7 +291,7 @@ TABLE = "name value\n----------\n" + "".join(f"row {k}\n" for k in range(9))
         (f"{RULE}\n{RULE}\n", "it said nothing"),
     ],
 )
-def test_what_a_launcher_says_is_told_and_no_rule_is(text, words):
+def test_what_a_launcher_says_is_reported_and_no_rule_is(text, words):
     ended = Ended(1, 0.1, errors=text)
     assert words in ended.last_words
     assert len(ended.last_words) < 230
@@ -348,7 +348,7 @@ def test_of_ranks_that_end_a_run_is_said_what_is_known(text, ranks, witness, tol
 @pytest.mark.parametrize(
     ("program", "words"), [("./no-such-program", "no-such-program"), ("/bin/false", "non-zero")]
 )
-def test_what_open_mpi_says_of_a_job_is_told(program, words):
+def test_what_open_mpi_says_of_a_job_is_reported(program, words):
     ended = execute(["/usr/bin/mpirun.openmpi", "--allow-run-as-root", "-n", "1", program], 30.0)
     assert ended.code != 0
     assert words in ended.last_words

@@ -113,7 +113,7 @@ def test_a_program_file_and_options_say_the_same(tmp_path):
     ("told", "kind"), [("per-window", "per-window"), ('{kind = "per-window"}', "per-window"), ('""', None)]
 )
 @pytest.mark.parametrize("more", [(), ("witness=mpicc",)])
-def test_an_exchange_is_told_by_its_kind_or_by_a_table(told, kind, more):
+def test_an_exchange_is_reported_by_its_kind_or_by_a_table(told, kind, more):
     declared = program_from(("./x", "{np}"), (f"exchange={told}", *more)).declared(2)
     assert declared.exchange == (Exchange(kind) if kind else None)
 

@@ -164,7 +164,7 @@ def test_numbers_printed_after_a_text_carry_half_a_unit_of_their_last_digit(outp
         ("alpha: 0,5 1,5", "'0,5' is no"),
     ],
 )
-def test_a_result_that_is_not_there_is_told(output, words):
+def test_a_result_that_is_not_there_is_reported(output, words):
     with pytest.raises(ProgramError, match=words) as raised:
         printed_numbers(output, "alpha:", 2)
     assert isinstance(raised.value, NoResultError)
@@ -173,7 +173,7 @@ def test_a_result_that_is_not_there_is_told(output, words):
 @pytest.mark.parametrize("digits", [1, 3, 6, 12, 15, 16, 17, 20])
 @pytest.mark.parametrize("form", ["e", "g", "f", "rounded", "signed"])
 @pytest.mark.parametrize("few", [False, True])
-def test_the_rounding_told_is_at_least_the_rounding_made(digits, form, few):
+def test_the_rounding_reported_is_at_least_the_rounding_made(digits, form, few):
     random = np.random.default_rng(digits)
     values = random.standard_normal(300) * (10.0 ** np.arange(-150, 150) if form != "f" else 3.0)
     values[::3] = random.integers(-3, 4, 100)  # whole numbers among the others
@@ -260,7 +260,7 @@ def test_a_coordinate_twice_in_a_block_is_another_thing_than_no_draws(tmp_path, 
         assert read_draws(tmp_path, (2, 2), 6, replacement=True).tolist() == [[0, 1], [1, 1]]
 
 
-def test_of_what_is_recorded_beside_a_log_the_rounding_is_that_of_what_is_recorded(tmp_path):
+def test_of_what_is_recorded_next_to_a_log_the_rounding_is_that_of_what_is_recorded(tmp_path):
     """A scale of no power of two rounds each a; a log has another shape than the trace next to it."""
     lines = "\n".join(
         f'open("{name}.txt", "w").write(" ".join(["0.5"] * {count}))'

@@ -73,7 +73,7 @@ def test_a_start_in_the_program_s_words_is_the_same_in_ours(words):
 
 @pytest.mark.parametrize("first", WORDS)
 @pytest.mark.parametrize("second", WORDS)
-def test_what_one_convention_made_of_words_another_makes_anew(first, second):
+def test_what_one_convention_made_of_words_another_makes_again(first, second):
     one, other, own = first.of(UNSORTED), second.of(UNSORTED), np.random.default_rng(4).random(6)
 
     def ours(taken):
@@ -92,7 +92,7 @@ def test_a_scale_that_is_no_power_of_two_rounds_once():
 
 
 @pytest.mark.parametrize("value", [1e308, 5e-324])
-def test_a_value_that_a_power_of_two_scales_out_of_range_is_told(value):
+def test_a_value_that_a_power_of_two_scales_out_of_range_is_reported(value):
     taken = Conventions(scale=2.0**40 if value > 1 else 2.0**-40).of(UNSORTED)
     with pytest.raises(ProgramError, match="leaves the range of float64"):
         taken.ours(np.full(6, value), np.arange(6))

@@ -92,7 +92,7 @@ def test_a_function_fills_its_log():
     [(range(50), "S-5.2"), ([30, 49], "S-5.2"), ([0], "S-3.1")],
     ids=["all", "the last among them", "one that is drawn again"],
 )
-def test_a_log_that_is_not_filled_is_told_so(left, requirement):
+def test_a_log_that_is_not_filled_is_reported_as_such(left, requirement):
     problem, stream = problem_of("svm-l1"), stream_of("svm-l1")
 
     def forgets(problem, blocks, s, a0, log):

@@ -44,7 +44,7 @@ def test_words_are_stated_where_all_is_in_words(size, stated):
 @pytest.mark.parametrize(
     ("name", "content"), [("witness-0.txt", b"mine"), ("received-0.bin", b"mine"), ("witness-1.txt", b"")]
 )
-def test_files_of_the_witness_that_are_not_whole_are_told_from_a_run_that_did_not_end(
+def test_files_of_the_witness_that_are_not_whole_are_distinguished_from_a_run_that_did_not_end(
     tmp_path, name, content
 ):
     (tmp_path / "witness-0.txt").write_text("\n".join(["ranks 1", *["0 0 0"] * len(TRAFFIC)]) + "\n")

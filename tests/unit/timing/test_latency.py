@@ -75,7 +75,7 @@ def test_the_prediction_is_exact_where_its_assumptions_hold():
     assert found.best(LATE) == found.predicted_best(LATE) == 64
 
 
-def test_a_speed_up_is_the_median_of_the_ratios_whose_quartiles_stand_beside_it():
+def test_a_speed_up_is_the_median_of_the_ratios_whose_quartiles_are_next_to_it():
     def cell(*seconds):
         return Cell(tuple(Sample(each, 1.0, 1.0) for each in seconds))
 
@@ -115,7 +115,7 @@ def test_lines_table_figure_and_document_say_the_same():
     assert "1000 us" in drawn
 
 
-def test_every_segment_is_told_and_elsewhere_than_on_a_terminal_now_and_then(monkeypatch, capsys):
+def test_every_segment_is_reported_and_elsewhere_than_on_a_terminal_now_and_then(monkeypatch, capsys):
     now, parts = 0.0, []
     monkeypatch.setattr(work.time, "monotonic", lambda: now)
     said = latency._teller()
@@ -205,7 +205,7 @@ def test_bad_input_is_refused_in_one_line(words, monkeypatch, capsys):
     assert len(said) == 1
 
 
-def test_without_a_compiler_the_way_out_is_told(monkeypatch, tmp_path, capsys):
+def test_without_a_compiler_the_way_out_is_reported(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     words = ["breast_cancer", "--task", "svm-l1", "--s", "2"]
     monkeypatch.setattr("sys.argv", ["sstep-verify", "perf", "latency", *words])

@@ -118,7 +118,7 @@ def test_one_cut_short_or_damaged_is_refused(tmp_path):
         ({"more": "x"}, "it holds"),
     ],
 )  # fmt: skip
-def test_other_forms_are_refused_even_with_their_digest_made_anew(tmp_path, changed, words):
+def test_other_forms_are_refused_even_with_their_digest_made_again(tmp_path, changed, words):
     path = tmp_path / "checkpoint"
     made = parts() | changed
     digest = _digest({name: value for name, value in made.items() if name != "more"})
@@ -210,7 +210,7 @@ def test_any_other_option_that_decides_bits_makes_another_run(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["stream", "bias"])
-def test_an_option_that_an_identity_does_not_name_is_told_as_the_default_that_it_is(tmp_path, name):
+def test_an_option_that_an_identity_does_not_name_is_reported_as_the_default_that_it_is(tmp_path, name):
     kept = dataclasses.replace(KEPT, options={key: IDENTITY[key] for key in IDENTITY if key != name})
     with pytest.raises(InputError) as refused:
         refuse_other_run(tmp_path, kept, IDENTITY, KEPT.data)

@@ -54,7 +54,7 @@ def test_no_more_is_lost_than_is_said_and_none_is_tried_before_its_time(interval
     assert len(set(hours.written)) == len(hours.written)
 
 
-def test_a_place_that_cannot_be_written_is_told_and_the_next_is_tried():
+def test_a_place_that_cannot_be_written_is_reported_and_the_next_is_tried():
     hours = Hours(0.0, {0, 1})
     keeper = hours.keeper(0.0)
     assert [keeper.keep(Place(number, np.zeros(1))) for number in (5, 10, 15)] == [False, False, True]

@@ -18,7 +18,7 @@ def test_compiling_counts_processor_time_once_however_deep(monkeypatch):
     assert listener.seconds == 1.0
 
 
-def test_compiling_is_timed_and_told_once(monkeypatch):
+def test_compiling_is_timed_and_reported_once(monkeypatch):
     space: dict = {}
     # Without a file there is no cache to take it from.
     exec("def double(x):\n    return 2 * x\n", space)

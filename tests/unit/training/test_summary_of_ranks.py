@@ -115,7 +115,7 @@ def test_what_is_stated_is_rounded_outward_and_the_same_in_line_and_file():
 )
 @pytest.mark.parametrize("stopped", BELOW_FLOAT64)
 @pytest.mark.parametrize("lower", [0.0, 0.5e-8, 1e-8, 2e-8])
-def test_a_tolerance_that_float64_cannot_show_is_told_with_the_way_out(stopped, lower, upper, limits):
+def test_a_tolerance_that_float64_cannot_show_is_reported_with_the_way_out(stopped, lower, upper, limits):
     """The only numbers are those of the enclosure: an estimate next to them may be above its own limit.
 
     After `precision` the tolerance was measured as reached, and may be, unless the lower limit is above it.

@@ -33,7 +33,7 @@ def written(tmp_path_factory) -> Path:
     return folder
 
 
-def test_few_vectors_show_every_mistake_and_are_proved_anew(written):
+def test_few_vectors_show_every_mistake_and_are_proved_again(written):
     index = verify_vectors(written)
     assert len(index.vectors) == FEW
     assert {flag for entry in index.vectors for flag in entry.flags} == {

@@ -34,7 +34,7 @@ def test_a_changed_digit_in_any_file_is_refused(vectors, vector, name):
     assert f"vectors rejected: {vector}" in refusal(vectors, vector)
 
 
-def test_what_differs_is_shown_beside_what_the_problem_gives(vectors):
+def test_what_differs_is_shown_next_to_what_the_problem_gives(vectors):
     path = vectors / SHORTEST / "points.txt"
     right = path.read_bytes()
     path.write_bytes(b"0\n7" + right[3:])
@@ -45,7 +45,7 @@ def test_what_differs_is_shown_beside_what_the_problem_gives(vectors):
     )
 
 
-def test_of_a_file_cut_short_its_length_is_told(vectors):
+def test_of_a_file_cut_short_its_length_is_reported(vectors):
     path = vectors / SHORTEST / "expected.bin"
     whole = path.read_bytes()
     path.write_bytes(whole[:-12])
@@ -144,7 +144,7 @@ def test_a_falsehood_that_all_files_agree_on_is_refused(vectors, change):
     assert "expected.json" in refusal(vectors, RIDGE)
 
 
-def test_pipes_and_folders_in_the_place_of_files_are_refused_at_once(vectors):
+def test_pipes_and_folders_instead_of_files_are_refused_at_once(vectors):
     path = vectors / SHORTEST / "data.svm"
     path.unlink()
     os.mkfifo(path)

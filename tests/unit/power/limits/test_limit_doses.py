@@ -165,7 +165,7 @@ def test_own_classical_does_not_see_what_is_wrong_for_every_s(runs):
 
 
 @pytest.mark.parametrize("quantity", [quantities.CURVATURE, quantities.KERNEL])
-def test_a_rival_refuses_the_dose_that_is_told_and_accepts_a_quarter_of_it(runs, quantity):
+def test_a_rival_refuses_the_dose_that_is_reported_and_accepts_a_quarter_of_it(runs, quantity):
     told = {one.rival: one.dose for one in runs.rivals(quantity)}
     found = 0
     for rival in BASELINES:

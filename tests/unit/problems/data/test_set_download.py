@@ -80,7 +80,7 @@ def test_a_pinned_checksum_is_enforced_on_the_download(toy, site, monkeypatch, t
     assert "byte for byte LIBSVM's file" in datasets.load("toy").notes
 
 
-def test_without_a_file_and_a_network_all_ways_are_told(toy, tmp_path, monkeypatch):
+def test_without_a_file_and_a_network_all_ways_are_reported(toy, tmp_path, monkeypatch):
     monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(tmp_path))
     with pytest.raises(InputError) as caught:
         datasets.load("toy", directory=tmp_path)
@@ -105,7 +105,7 @@ def test_a_file_absent_from_the_site_tells_all_ways_too(toy, site):
         datasets.load("toy")
 
 
-def test_without_pooch_all_ways_are_told(toy, monkeypatch):
+def test_without_pooch_all_ways_are_reported(toy, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(InputError, match=r"extra \[data\].*--data DIR"):
         datasets.load("toy")

@@ -116,7 +116,7 @@ def test_a_path_for_regression_keeps_its_two_targets(tmp_path):
     assert datasets.told_of("duke", found) == []  # Of a known set everybody may read it.
 
 
-def test_the_task_follows_from_the_targets_unless_told(tmp_path):
+def test_the_task_follows_from_the_targets_unless_given(tmp_path):
     path = tmp_path / "mine"
     path.write_bytes(TEXT + b"7.5 1:1\n")
     assert datasets.load(path).task == "regression"

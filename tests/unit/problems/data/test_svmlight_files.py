@@ -103,7 +103,9 @@ def test_exponents_as_fortran_prints_them_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "alike"), [(GOOD, False), (GOOD[:-1], True), (GOOD[:-1] + b"\r\n", False), (b"", False)]
 )
-def test_a_text_that_may_have_been_cut_in_its_last_number_is_told_from_others(tmp_path, text, alike):
+def test_a_text_that_may_have_been_cut_in_its_last_number_is_distinguished_from_others(
+    tmp_path, text, alike
+):
     assert svmlight.cut_looks_alike(write(tmp_path, text)) == alike
 
 

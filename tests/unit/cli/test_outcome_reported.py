@@ -42,7 +42,7 @@ def test_what_breaks_the_power_of_the_checks_is_named_below_the_sentence(capsys,
     )
 
 
-def test_an_error_that_the_sentence_tells_is_not_told_again(capsys, tmp_path):
+def test_an_error_that_the_sentence_tells_is_not_reported_again(capsys, tmp_path):
     campaign = Campaign("small", parameters={ERRORS: {REFUSED: ["a: no memory", "b: it ended"]}})
     summary = Summary(
         "nothing judged; incomplete: not judged: a: no memory (2 of 2 problems not finished)",
@@ -117,7 +117,7 @@ def _failed() -> Results:
     return Results(Campaign("c"), Summary("one", 1), cases=(case,), verdicts=failed)
 
 
-def test_what_is_explained_is_the_verdict_whose_reason_is_told(capsys, tmp_path):
+def test_what_is_explained_is_the_verdict_whose_reason_is_reported(capsys, tmp_path):
     with pytest.raises(SystemExit):
         finish(_failed(), tmp_path, tmp_path)
     out = capsys.readouterr().out
@@ -153,7 +153,7 @@ def test_a_smaller_s_at_which_a_problem_fails_is_named_with_its_checks(capsys, t
     }
 
 
-def test_a_failure_that_was_not_expected_is_told_before_those_that_were(capsys, tmp_path):
+def test_a_failure_that_was_not_expected_is_reported_before_those_that_were(capsys, tmp_path):
     results = _failed()
     (case,), (first, last) = results.cases, results.verdicts
     unexpected = first | {"check": "trajectory", "s": 7}
@@ -187,7 +187,7 @@ def test_an_artefact_is_named_where_it_lies(capsys, tmp_path, keeps):
     assert lines == [f"more: sstep-verify explain {kept}"] * keeps
 
 
-def test_where_no_report_can_be_written_what_was_found_is_told_all_the_same(capsys, tmp_path):
+def test_where_no_report_can_be_written_what_was_found_is_reported_all_the_same(capsys, tmp_path):
     full = InputError(f"{tmp_path}: cannot be written: No space left on device")
     with pytest.raises(InputError, match="No space left"):
         finish(_failed(), None, tmp_path, None, full)

@@ -44,7 +44,7 @@ MOVED = {"samples": (-2, 3), "features": (0, 3), "iterations": (0, 8)}
 """By what all sizes are moved: from the first number, below the second."""
 
 
-def drawn_anew(definition: Definition, seed: int) -> tuple[Family, ...]:
+def drawn_again(definition: Definition, seed: int) -> tuple[Family, ...]:
     """The families of a campaign with values drawn from a seed; those of other campaigns as they are.
 
     What a program has fixed stays, as do data that are asked for. What is drawn is the same whatever else
