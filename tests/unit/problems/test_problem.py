@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from toy_problem import DATA, LABELS, problem
 
@@ -227,6 +227,9 @@ def test_data_whose_kernel_values_may_overflow_are_refused(kernel, largest, spar
     st.sampled_from([LinearKernel(), PolynomialKernel(2, 0.0), RBFKernel(0.25), RBFKernel(3.0)]),
     st.booleans(),
 )
+@example([(1, column, 511) for column in range(4)], LinearKernel(), False)
+@example([(1, column, 511) for column in range(4)], LinearKernel(), True)
+@example([(1, column, 510) for column in range(4)], RBFKernel(0.25), True)
 def test_data_are_refused_exactly_where_the_largest_norm_leaves_the_range(entries, kernel, sparse):
     data = np.zeros((3, 4))
     for row, column, exponent in entries:
