@@ -12,12 +12,13 @@ from sstep_verify.adapters import written
 from sstep_verify.adapters.printed import features_read, require_printed, require_printed_windows
 from sstep_verify.adapters.written import ALL_ROWS
 from sstep_verify.costs.tuning import Tuner
-from sstep_verify.errors import ConductError
+from sstep_verify.errors import TOO_SMALL_TOLERANCE, ConductError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge
 from sstep_verify.solver.clock import PHASES
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training import pipeline, schedule
 from sstep_verify.solver.training.schedule import Segment
+from sstep_verify.trajectory import BELOW_FLOAT64
 
 
 def summary(lines, loss, cache, ranks=2, samples=12) -> tuple:
@@ -58,6 +59,33 @@ def test_the_ending_holds_the_limits_of_the_result_be_they_known_or_not(loss, le
         written._require_ending(problem, result, said, 0)
     unknown = said.replace(" at most 1,", " unknown (for a reason),", 1)
     written._require_ending(problem, result | {"relative": np.inf}, unknown, 0)
+
+
+@pytest.mark.parametrize("stopped", BELOW_FLOAT64)
+@pytest.mark.parametrize("lower", [0.0, 0.5e-8, 1e-8, 2e-8])
+def test_a_tolerance_is_said_to_be_reached_perhaps_only_where_the_proof_fails(stopped, lower):
+    """The words of the other case are rejected, whichever it is."""
+    problem = Problem("drawn", np.eye(4), np.array([1.0, -1.0, 1.0, -1.0]), LinearKernel(), Hinge(1.0))
+    stated = SimpleNamespace(relative=(lower, 4e-8), gap=(0.0, 1.0), residual=(np.nan, np.nan))
+    training = SimpleNamespace(
+        settings=Settings(loss=Hinge(1.0), tolerance=1e-8), stopped=stopped, iteration=64,
+        stated=lambda: stated,
+    )  # fmt: skip
+    said = pipeline._ending(problem, training)
+    result = {
+        "stopped": stopped,
+        "iterations": 64,
+        "relative": 4e-8,
+        "relative_at_least": lower,
+        "gap": 1.0,
+    }
+    written._require_ending(problem, result, said, TOO_SMALL_TOLERANCE)
+    words = "may be reached, but float64 cannot prove it here", "is below what float64 can show here"
+    known, other = words if words[0] in said else reversed(words)
+    with pytest.raises(ConductError, match="printed is"):
+        written._require_ending(problem, result, said.replace(known, other), TOO_SMALL_TOLERANCE)
+    with pytest.raises(ConductError, match="printed is"):
+        written._require_ending(problem, result, said, 0)
 
 
 CASES = [(loss, cache) for loss in (Hinge(1.0), Ridge(1.0)) for cache in (0, ALL_ROWS, 60, 10**4)]
