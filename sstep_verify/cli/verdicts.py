@@ -29,7 +29,10 @@ ESTIMATE = "the claim below does not hold, by an estimate of rounding that is no
 """What a FAIL means whose bound is an estimate."""
 
 CONTRADICTED = "what was recorded contradicts itself, so nothing was compared with the truth"
-"""What a FAIL means of which no comparison was made."""
+"""What a FAIL means of which no comparison was made, where the log leads to another alpha."""
+
+UNUSABLE = "what was recorded is missing or cannot be used, so nothing was compared with the truth"
+"""What any other FAIL means of which no comparison was made: a log that is not there or holds no number."""
 
 OF_VECTORS = "A vector that was handed over is the optimum, up to the tolerance asked for."
 """The claim of the check optimum on such a vector: nothing was run."""
@@ -42,7 +45,7 @@ OF_A_VECTOR = {
 """The same of a vector that was handed over, where nothing was run."""
 
 NOT_COMPARED = {
-    True: "the run ended with an error or without a result, so there was nothing to compare",
+    True: "the run ended with an error or without a usable result, so there was nothing to compare",
     False: "the run is not what was asked for, so nothing of it was compared with the truth",
 }
 """What a FAIL of the check contract means: whether an error was raised."""
@@ -97,7 +100,8 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
     nothing = verdict["status"] == "FAIL" and not verdict["executed"]
     if verdict["status"] == "FAIL" and verdict["bound_origin"] == ESTIMATED:
         means |= {"FAIL": ESTIMATE}
-    yield filled(f"{CONTRADICTED if nothing else means[verdict['status']]}.")
+    none_made = CONTRADICTED if _leads_elsewhere(verdict["place"]) else UNUSABLE
+    yield filled(f"{none_made if nothing else means[verdict['status']]}.")
     measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
     if verdict["status"] == "FAIL" and verdict["ratio"] is None:
         ratio = "infinite"
@@ -114,6 +118,11 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
         yield f"Errors that this {one}"
     for term in verdict["terms"]:
         yield filled(f"{term['name']}: {_visible(term, verdict['check'])}", "    ")
+
+
+def _leads_elsewhere(place: dict | None) -> bool:
+    """Whether this is where a log leads to another number than the one recorded."""
+    return place is not None and place["item"] == "log" and place["expected"] is not None
 
 
 def _visible(term: dict, check: str) -> str:

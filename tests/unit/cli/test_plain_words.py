@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from report.test_reporting_documents import verdict
 
-from sstep_verify.cli.verdicts import MEANS, WIDTH, WORDS, glossary, in_short
+from sstep_verify.cli.verdicts import CONTRADICTED, MEANS, UNUSABLE, WIDTH, WORDS, glossary, in_short
 from sstep_verify.report.verdicts import ratio_of
 from sstep_verify.report.words import compared_in_words
-from sstep_verify.verdict import RunError, Status
+from sstep_verify.verdict import Place, RunError, Status
 
 
 @pytest.mark.parametrize("status", Status)
@@ -26,7 +26,7 @@ def test_every_status_is_said_in_words_and_lines_fit(status):
 @pytest.mark.parametrize(
     ("raised", "words"),
     [
-        ((RunError("s=1", "ValueError", "no"),), "ended with an error or without a result"),
+        ((RunError("s=1", "ValueError", "no"),), "ended with an error or without a usable result"),
         ((), "is not what was asked for"),
     ],
 )
@@ -91,3 +91,22 @@ def test_where_nothing_was_compared_nothing_is_said_to_be_measured():
     assert "Found 0 of 52 comparisons were made" in said
     assert "measured" not in said
     assert ratio_of(verdict("a/b", Status.VACUOUS, executed=0).as_dict()) is None
+
+
+@pytest.mark.parametrize(
+    ("item", "expected", "leads_elsewhere"),
+    [
+        ("log", 0.25, True),
+        ("log", None, False),
+        ("log missing", None, False),
+        ("log shape", None, False),
+        ("weights", None, False),
+    ],
+)
+def test_only_a_log_that_leads_to_another_number_contradicts_what_was_recorded(
+    item, expected, leads_elsewhere
+):
+    place = Place(item=item, end=3, coordinate=1, found=0.5, expected=expected)
+    told = verdict("a/b", Status.FAIL, check="step-replay", planned=9, executed=0, place=place).as_dict()
+    said = " ".join("\n".join(in_short(told, "")).split())
+    assert (CONTRADICTED in said, UNUSABLE in said) == (leads_elsewhere, not leads_elsewhere)
