@@ -253,6 +253,7 @@ def test_a_page_says_tested_and_what_a_cap_is(tmp_path):
     assert "a FAIL may test quantities too" in text
     assert "their gaps and errors are relative, and measured in float64 without proof" in text
     assert "all iterations madeThe run reached its cap" in text
+    assert "Of a solver that does not state how many it made, that is taken from the request" in text
 
 
 def test_windows_are_counted_as_windows_and_not_as_comparisons_of_a_quantity(tmp_path):
