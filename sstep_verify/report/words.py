@@ -109,6 +109,9 @@ RESIDUAL = "bounds/step/residual"
 SCREEN = "bounds/screen"
 """Where the bound of a window is derived that was not replayed."""
 
+CONTINUES = "S-2.8"
+"""What a run violates of which only the one continued from it was found to be faulty."""
+
 SCREENED = "the judge's own steps of the window in float64"
 """What a window is compared with that was not replayed."""
 
@@ -116,8 +119,8 @@ WHY = {
     Why.NO_STEPS: "There is nothing to judge: the run makes no iteration.",
     Why.NOT_APPLICABLE: "Nothing was judged: the check does not apply to this problem, solver and run.",
     Why.TOO_LARGE: "Not judged for its cost: a window holds more kernel entries than the limit allows.",
-    Why.NO_BOUND: "No finite bound is derived: a block is too ill-conditioned, a sum too long, or a number "
-    "too near the ends of the range.",
+    Why.NO_BOUND: "No finite bound is derived: a block is too ill-conditioned, a sum too long, a number "
+    "too near the ends of the range, or weights are maintained in float32 over a whole run.",
     Why.OVERFLOW: "No finite bound exists: a number may exceed the range of the declared precision.",
     Why.OUT_OF_RANGE: "Nothing was compared: a number of the problem exceeds the declared precision.",
     Why.NO_EFFECT: "No change of what was compared is certain where the quantity is left out.",
@@ -237,7 +240,8 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     ),
     NoteKind.UNOBSERVED: lambda: f"{UNOBSERVED[:1].upper()}{UNOBSERVED[1:]}.",
     NoteKind.OTHER_RUN: lambda iteration: (
-        f"Made again for the float64 screen, the run has another alpha after iteration {iteration:.0f}."
+        f"Made again for the float64 screen, the run has another alpha after iteration {iteration:.0f}. "
+        "If it begins elsewhere than at alpha = 0, its first iterations were made again from 0."
     ),
     NoteKind.CONTINUED: lambda iteration, count, unit: (
         f"The run continued after iteration {iteration:.0f} is judged as well: {counted(int(count), unit)}."
@@ -373,7 +377,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         "The window is between the results of two runs, and no step of it drew this coordinate. "
         "Earlier steps may differ."
         if apart
-        else "No step drew this coordinate since alpha was last recorded."
+        else "No step drew this coordinate since alpha was last known, by a record or by the log."
     ),
     HintKind.STARTED_ELSEWHERE: lambda: "The run may have started from another alpha.",
     HintKind.STARTED_AT_ZERO: lambda: "The run started from 0, and not from the alpha asked for.",
@@ -479,6 +483,7 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
         *map(_left, verdict.raised[:1]),
         *(_note(note, verdict.notes) for note in verdict.notes),
         *map(_hint, verdict.hints),
+        _only_continued(verdict),
     ]
     if evidence := [*filter(None, evidence)]:
         yield f"Evidence: {' '.join(evidence)}"
@@ -495,6 +500,16 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
         yield f"Coverage: {coverage(verdict.coverage, failed=failed)}{exceed}{these}"
     if verdict.status is Status.PASS and (missing := not_tested(verdict.terms)):
         yield f"Not tested: {missing}."
+
+
+def _only_continued(verdict: Verdict) -> str:
+    """That the plain run may be faulty, too, where it was judged in part and the continued one is."""
+    seen = verdict.coverage
+    if verdict.status is not Status.FAIL or verdict.requirement != CONTINUES or seen is None:
+        return ""
+    if seen.judged == seen.of:
+        return ""
+    return f"The {seen.unit}s of the plain run that were not judged may be faulty, too."
 
 
 def _compared(verdict: Verdict) -> str:

@@ -210,6 +210,13 @@ KINDS = {
         "message-count", PASS, 0.0, 0.0, place=Place(found=8.0, expected=8, item="collectives"),
         units=MESSAGES_ONLY,
     ),
+    "window-replay, made again from elsewhere": verdict(
+        "window-replay", PASS, 1e-17, 1e-15, place=Place(8, 16, 3), notes=(Note(NoteKind.OTHER_RUN, (8.0,)),),
+    ),
+    "window-replay, of the continued run": verdict(
+        "window-replay", FAIL, requirement="S-2.8", place=Place(0, 1, 3, run="s=8/continued"),
+        coverage=Coverage("window", 7, 205, 0, 0),
+    ),
     "window-replay, between two runs": verdict(
         "window-replay", FAIL, requirement="S-3.1", place=Place(8, 16, 3),
         hints=(Hint(HintKind.UNDRAWN_MOVED, ("two runs",)),),
@@ -366,6 +373,18 @@ def text() -> str:
 
 def test_the_words_are_those_of_the_golden_file():
     assert text() == GOLDEN.read_text("utf-8")
+
+
+@pytest.mark.parametrize("status", [Status.FAIL, Status.INCONCLUSIVE])
+@pytest.mark.parametrize("requirement", ["S-2.8", "S-3.1"])
+@pytest.mark.parametrize("judged", [7, 205])
+def test_windows_that_were_not_judged_may_be_faulty_where_the_continued_run_is(status, requirement, judged):
+    one = verdict(
+        "window-replay", status, requirement=requirement, place=Place(0, 1, 3, run="s=8/continued"),
+        coverage=Coverage("window", judged, 205, 0, 0),
+    )  # fmt: skip
+    named = "of the plain run that were not judged" in one.reason
+    assert named == (status is Status.FAIL and requirement == "S-2.8" and judged < 205)
 
 
 def test_a_vector_of_too_few_digits_is_asked_to_have_more_and_no_run_is_named():
