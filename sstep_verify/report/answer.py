@@ -22,7 +22,7 @@ from sstep_verify.report.telling import record_of
 from sstep_verify.report.verdicts import Failure, causes_of, failures, sized_causes
 from sstep_verify.report.words import lacking_together, s_in_words, s_on, together
 from sstep_verify.specification import quantities_of
-from sstep_verify.verdict import MESSAGES_ONLY, UNSETTLED, Hint, HintKind, NoteKind, Status
+from sstep_verify.verdict import MESSAGES_ONLY, UNSETTLED, Hint, HintKind, NoteKind, Status, Why
 
 MOST_CAUSES = 3
 """Known defects that a row lists."""
@@ -388,10 +388,19 @@ def unseen(results: Results) -> Iterable[str]:
         yield f"steps and windows at {s_in_words(short)}: only final vectors were compared"
     if not ends and (left := summary.steps - summary.steps_judged):
         yield f"{count(left)} of {count(summary.steps)} steps"
+    if idle := _unbounded(results.verdicts):
+        yield f"{' and '.join(idle)}: no finite bound is known, so nothing was compared"
     yield from _never_met(judged, compared)
     if hidden := _not_tested(results):
         several = ", ".join(f"{name} on {counted(number, noun)}" for name, number in hidden.items())
         yield f"some parts of a step: {several}"
+
+
+def _unbounded(verdicts: Sequence[dict]) -> list[str]:
+    """Checks that compared nothing on any case, on some for want of a finite bound, in their order."""
+    made = {one["check"] for one in verdicts if one["executed"]}
+    wanting = dict.fromkeys(one["check"] for one in verdicts if one["why"] == Why.NO_BOUND)
+    return [check for check in wanting if check not in made | {CONTRACT}]
 
 
 def _never_met(cases: Sequence[Case], compared: Iterable[dict]) -> Iterable[str]:

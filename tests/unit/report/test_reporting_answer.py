@@ -41,6 +41,7 @@ from sstep_verify.verdict import (
     RunError,
     Sensitivity,
     Status,
+    Why,
 )
 
 ELSEWHERE = Note(NoteKind.CONTINUED, (40.0, 2.0, "step"))
@@ -207,6 +208,29 @@ def test_what_was_not_looked_at_follows_from_the_records():
     ]
     ends = rows_of(judged([case("a")], [verdict("a", check="trajectory")], {"a": [2]}))["Not looked at"]
     assert any("only final vectors" in part for part in ends)
+
+
+@pytest.mark.parametrize("made", [0, 3])
+@pytest.mark.parametrize("why", [Why.NO_BOUND, Why.NO_EFFECT])
+def test_a_check_that_compared_nothing_for_want_of_a_bound_is_not_looked_at(made, why):
+    def undecided(name, check, executed=0):
+        return verdict(name, Status.VACUOUS, s=2, check=check, executed=executed, why=why)
+
+    told = [verdict(name) for name in "ab"]
+    told += [
+        undecided("a", "trajectory"),
+        undecided("a", "sstep-equals-classical"),
+        undecided("a", "contract"),
+    ]
+    told += [undecided("b", "trajectory", made), undecided("b", "sstep-equals-classical")]
+    found = [
+        part
+        for part in unseen(judged([case(name) for name in "ab"], told, {}))
+        if "no finite bound" in part
+    ]
+    names = ["trajectory"] * (made == 0) + ["sstep-equals-classical"]
+    expected = [" and ".join(names)] if why is Why.NO_BOUND else []
+    assert [part.partition(":")[0] for part in found] == expected
 
 
 def not_met(*cases, notes=()):
