@@ -94,7 +94,7 @@ def requests(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, Ru
                 s,
                 end - begin,
                 start=plain.start + begin,
-                initial=plain.at(begin).copy() if begin else None,
+                initial=plain.at(begin).copy() if begin else case.initial,
                 record=tuple(range(s, end - begin, s)),
             )
     return wanted

@@ -7,7 +7,10 @@ import pytest
 from cancelling import KINDS, TASKS, FromSamples, cancelling
 
 from sstep_verify import judge
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.window import many_windows, screen
+from sstep_verify.judging import judged_by
 from sstep_verify.verdict import NoteKind, Status, Why
 
 
@@ -37,6 +40,19 @@ def test_a_right_solver_stays_within_the_bound_of_the_screen(task, every):
     # A bound that no run comes near would pass whatever is wrong.
     assert len(found) == 8 // every
     assert 1e-3 < max(found) <= 1
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_run_that_begins_elsewhere_than_at_zero_is_made_again_from_there(task):
+    problem, stream = cancelling(3, task, "mixed")
+    ends = problem.dual if problem.is_svm else None
+    initial = np.full(problem.samples, min(ends.upper, 1.0) / 2 if ends else -0.25)
+    solver = FromSamples()
+    case = Case("some", problem, stream, (8,), 160, solver.declaration, initial=initial)
+    _, verdict = judged_by({"": solver}, case, CHECKS["contract"], CHECKS["window-replay"])
+    assert verdict.status in (Status.PASS, Status.VACUOUS), verdict.reason
+    assert verdict.evidence["screen"]["other_run_at"] is None
+    assert verdict.executed == verdict.planned == 20
 
 
 @pytest.mark.usefixtures("unexplained")
