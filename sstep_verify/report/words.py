@@ -480,6 +480,7 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
     evidence = [
         _further(verdict.defects[SHOWN:]),
         _largest(verdict),
+        _first_window(verdict),
         *map(_left, verdict.raised[:1]),
         *(_note(note, verdict.notes) for note in verdict.notes),
         *map(_hint, verdict.hints),
@@ -706,6 +707,22 @@ def _largest(verdict: Verdict) -> str:
     return f"The largest ratio is that of step {number}, which {said}."
 
 
+def _first_window(verdict: Verdict) -> str:
+    """Which window is the first that exceeds its bound, where the place is that of a later one.
+
+    The place of a failed window-replay is the window with the largest ratio.
+    """
+    at = verdict.place
+    if verdict.check != "window-replay" or verdict.status is not Status.FAIL or at is None or at.run:
+        return ""
+    windows = cast(Sequence[dict[str, Any]], verdict.evidence.get("windows", ()))
+    over = [one for one in windows if one["status"] == Status.FAIL]
+    first = min(((one["begin"], one["end"]) for one in over), default=(at.begin, at.end))
+    if first[0] >= at.begin:
+        return ""
+    return f"The first compared window that exceeds its bound is of {_made(*first)}."
+
+
 def _is_of_another_value(verdict: Verdict) -> bool:
     """Whether what was measured is not the difference of both values at the place, such as a first one."""
     at = verdict.place
@@ -782,9 +799,12 @@ def _step(verdict: Verdict, at: Place) -> str:
 
 def _window(verdict: Verdict, at: Place) -> str:
     entry = (at.item or "alpha") if at.coordinate is None else f"alpha[{at.coordinate}]"
-    first = at.begin + 1
-    made = f"iteration {first}" if first == at.end else f"iterations {first}..{at.end}"
-    return f"{_run(at)}window of {made}: {entry}"
+    return f"{_run(at)}window of {_made(at.begin, at.end)}: {entry}"
+
+
+def _made(begin: int, end: int) -> str:
+    """The iterations of a window, in words."""
+    return f"iteration {end}" if begin + 1 == end else f"iterations {begin + 1}..{end}"
 
 
 def _run(at: Place) -> str:

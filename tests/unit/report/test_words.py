@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
+import random
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -385,6 +386,28 @@ def test_windows_that_were_not_judged_may_be_faulty_where_the_continued_run_is(s
     )  # fmt: skip
     named = "of the plain run that were not judged" in one.reason
     assert named == (status is Status.FAIL and requirement == "S-2.8" and judged < 205)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_first_window_beyond_its_bound_is_named_where_the_worst_is_a_later_one(seed):
+    drawn = random.Random(seed)
+    windows = [
+        {"begin": 8 * number, "end": 8 * number + 8, "status": drawn.choice([FAIL, PASS]).value}
+        for number in drawn.sample(range(20), 6)
+    ]
+    over = sorted((one["begin"], one["end"]) for one in windows if one["status"] == FAIL.value)
+    for begin, end in over:
+        for run in ("", "s=8/continued"):
+            one = verdict(
+                "window-replay", FAIL, place=Place(begin, end, 3, run=run), evidence={"windows": windows}
+            )
+            (named,) = re.findall(r"exceeds its bound is of iterations (\d+)\.\.(\d+)\.", one.reason) or [
+                None
+            ]
+            later = not run and begin > over[0][0]
+            assert named == ((str(over[0][0] + 1), str(over[0][1])) if later else None)
+        passed = verdict("window-replay", PASS, place=Place(begin, end, 3), evidence={"windows": windows})
+        assert "exceeds its bound" not in passed.reason
 
 
 def test_a_vector_of_too_few_digits_is_asked_to_have_more_and_no_run_is_named():
