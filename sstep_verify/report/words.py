@@ -240,8 +240,7 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     ),
     NoteKind.UNOBSERVED: lambda: f"{UNOBSERVED[:1].upper()}{UNOBSERVED[1:]}.",
     NoteKind.OTHER_RUN: lambda iteration: (
-        f"Made again for the float64 screen, the run has another alpha after iteration {iteration:.0f}. "
-        "If it begins elsewhere than at alpha = 0, its first iterations were made again from 0."
+        f"Made again for the float64 screen, the run has another alpha after iteration {iteration:.0f}."
     ),
     NoteKind.CONTINUED: lambda iteration, count, unit: (
         f"The run continued after iteration {iteration:.0f} is judged as well: {counted(int(count), unit)}."

@@ -211,7 +211,7 @@ KINDS = {
         "message-count", PASS, 0.0, 0.0, place=Place(found=8.0, expected=8, item="collectives"),
         units=MESSAGES_ONLY,
     ),
-    "window-replay, made again from elsewhere": verdict(
+    "window-replay, made again as another run": verdict(
         "window-replay", PASS, 1e-17, 1e-15, place=Place(8, 16, 3), notes=(Note(NoteKind.OTHER_RUN, (8.0,)),),
     ),
     "window-replay, of the continued run": verdict(
