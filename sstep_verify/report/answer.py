@@ -27,7 +27,9 @@ from sstep_verify.verdict import MESSAGES_ONLY, UNSETTLED, Hint, HintKind, NoteK
 MOST_CAUSES = 3
 """Known defects that a row lists."""
 
-JUDGE_STEPS = ("step-replay", "window-replay")
+STEPS = "step-replay"
+
+JUDGE_STEPS = (STEPS, "window-replay")
 """Checks that compare what a solver does inside a run."""
 
 NAME_CAUSES = (*JUDGE_STEPS, "trajectory")
@@ -447,7 +449,10 @@ def _number(value: object) -> int:
 
 
 def _not_tested(results: Results) -> dict[str, int]:
-    """Quantities of a step that no passed verdict on some run would have shown, and on how many cases."""
+    """Quantities of a step that no passed verdict on some run would have shown, and on how many cases.
+
+    Of a case whose log failed also those that no verdict on its steps or windows would have shown.
+    """
     seen: dict[tuple[str, str, int], bool] = {}
     for one in _judged(results):
         for term in one["terms"]:
@@ -461,5 +466,14 @@ def _not_tested(results: Results) -> dict[str, int]:
         for name in quantities_of(one["requirement"])
     }
     left = (key for key, shown in seen.items() if not (shown or key[:2] in found))
-    hidden = grouped(left, lambda key: key[0])
-    return {name: len({case for _, case, _ in keys}) for name, keys in hidden.items()}
+    never = (key for key in _never_tested(results) if key not in found)
+    return Counter(name for name, _ in dict.fromkeys((*(key[:2] for key in left), *never)))
+
+
+def _never_tested(results: Results) -> list[tuple[str, str]]:
+    """Quantities that a failed log would not have shown, nor another verdict on its case; with that."""
+    judged = [one for one in results.verdicts if one["check"] in JUDGE_STEPS]
+    tested = {(term["name"], one["case"]) for one in judged for term in one["terms"] if term["seen"]}
+    logs = (one for one in judged if one["check"] == STEPS and one["status"] == Status.FAIL)
+    of_logs = ((term["name"], one["case"]) for one in logs if one["executed"] for term in one["terms"])
+    return [key for key in dict.fromkeys(of_logs) if key not in tested]

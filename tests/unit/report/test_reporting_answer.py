@@ -282,6 +282,22 @@ def test_what_failed_was_looked_at():
     assert not any(part.startswith("some parts") for part in told["Not looked at"])
 
 
+def test_what_nothing_tested_on_a_problem_whose_log_failed_is_not_looked_at():
+    """Its windows would have shown it, at that s or another, or the failure is about it: then it was tested."""
+
+    def parts(*others, **changes):
+        of_log = {"check": "step-replay", "terms": (missed(),), "requirement": "S-4.2", **changes}
+        told = [verdict("a", Status.FAIL, **of_log), *others]
+        found = unseen(judged([case("a", Status.FAIL), case("b")], told, {}))
+        return {part for part in found if "some parts" in part}
+
+    hidden = {"some parts of a step: overlap on 1 problem"}
+    assert parts() == parts(verdict("b")) == hidden
+    assert parts(verdict("a", Status.FAIL, terms=(missed(),))) == hidden
+    assert parts(verdict("a", Status.FAIL)) == parts(verdict("a", s=7)) == set()
+    assert parts(requirement=OF_OVERLAP) == parts(executed=0) == parts(check="window-replay") == set()
+
+
 def test_a_problem_on_which_nothing_was_compared_is_not_looked_at():
     """A solver that raised on the largest problem was compared on the smaller one only."""
     large = case("b", Status.FAIL, s=(1, 64), samples=999, features=77, facts={"ranks": 4})
