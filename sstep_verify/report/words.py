@@ -481,7 +481,7 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
         _largest(verdict),
         _first_window(verdict),
         *map(_left, verdict.raised[:1]),
-        *(_note(note, verdict.notes) for note in verdict.notes),
+        *(_note(note, verdict) for note in verdict.notes),
         *map(_hint, verdict.hints),
         _only_continued(verdict),
     ]
@@ -987,11 +987,14 @@ def _of_request(item: str | float) -> str:
     return str(item).replace("first a", "first alpha")
 
 
-def _note(note: Note, notes: Iterable[Note]) -> str:
-    """What a note says among all of its verdict."""
+def _note(note: Note, verdict: Verdict) -> str:
+    """What a note says among all that is known of its verdict."""
     if note.kind is NoteKind.RELATIVE:
         over, tolerance = map(float, note.detail)
-        return relative_of(over, tolerance, moved=any(one.kind is NoteKind.MOVED for one in notes))
+        return relative_of(over, tolerance, moved=any(one.kind is NoteKind.MOVED for one in verdict.notes))
+    # Of a run that failed a witness may have counted, and nothing is taken from it.
+    if note.kind is NoteKind.UNPROVED and verdict.raised:
+        return f"Declared, but not compared of every run: {', '.join(map(str, note.detail))}."
     return NOTES[note.kind](*note.detail)
 
 

@@ -303,6 +303,11 @@ KINDS = {
         "contract", PASS, 0.0, 0.0, coverage=Coverage("run", 8, 8),
         notes=(Note(NoteKind.UNPROVED, ("count of words",)),),
     ),
+    "contract, counts of runs that failed": verdict(
+        "contract", FAIL, 1.0, 0.0, coverage=Coverage("run", 1, 1), notes=(Note(NoteKind.UNPROVED, ("count of words",)),),
+        violations=[Violation("s=1", "stop reason", "words 0, but the witness counted 2660", "", "raised")],
+        raised=[RunError("s=1", "WitnessError", "words 0, but the witness counted 2660", True)],
+    ),
     "contract, of a function": verdict(
         "contract", PASS, 0.0, 0.0, coverage=Coverage("run", 8, 8),
         notes=(Note(NoteKind.FILLED, ("length", "s", "first a")),),
