@@ -14,6 +14,7 @@ from sstep_verify.report.verdicts import Failure
 from sstep_verify.report.words import (
     CONTRADICTIONS,
     EXPECTED_AS,
+    LOG,
     RESIDUAL,
     brief_hints,
     first_line,
@@ -112,7 +113,10 @@ def _cause(failure: Failure) -> Iterator[Line]:
     if said := [f"{one['check']}: {first_line(record_of(one))}" for one in failure.before]:
         yield Line("Also", " ".join(said))
     if failure.others:
-        yield Line("Fail too", ", ".join(failure.others))
+        # A program may leave its log and its final alpha only; what others judge is then made from the log.
+        at = failure.verdict["place"]
+        of_log = ". Alpha that was not recorded is that of the log." if at and at["item"] == LOG else ""
+        yield Line("Fail too", ", ".join(failure.others) + of_log)
     if passed := failure.stands[0].passed:
         yield Line("Pass", passed_in_words(failure.check, passed))
     if failure.known:

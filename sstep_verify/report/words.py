@@ -827,8 +827,11 @@ def _log_shape(verdict: Verdict, at: Place) -> str:
     return f"{_run(at)}the step log has another shape than expected: " + ", not ".join(map(str, shapes))
 
 
+LOG = "log"
+"""Item of a place where the log leads to another alpha than the recorded one."""
+
 CONTRADICTIONS: dict[str, Callable[[Verdict, Place], str]] = {
-    "log": _log_elsewhere,
+    LOG: _log_elsewhere,
     MAINTAINED_WEIGHTS: lambda verdict, at: f"{_window(verdict, at)} are not finite",
     "log missing": lambda verdict, at: f"{_run(at)}the run left no step log, though one is declared",
     "log shape": _log_shape,

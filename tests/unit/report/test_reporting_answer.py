@@ -24,7 +24,7 @@ from sstep_verify.report.plain import count, promised
 from sstep_verify.report.ratios import PARTS, not_drawn, not_drawn_in_words, points, ratios
 from sstep_verify.report.results import MULTIPLES
 from sstep_verify.report.verdicts import CHECKS, failures
-from sstep_verify.report.words import RESIDUAL, brief_hints, defect_in_words, first_line, s_in_words
+from sstep_verify.report.words import LOG, RESIDUAL, brief_hints, defect_in_words, first_line, s_in_words
 from sstep_verify.report.write import write_report
 from sstep_verify.specification import OFF, specification
 from sstep_verify.verdict import (
@@ -685,6 +685,20 @@ def test_a_card_says_of_a_log_without_a_number_what_the_verdict_says(logged):
     (what,) = (line.text for line in lines(failure) if line.name == "What")
     assert what == first_line(wrong)
     assert ("Either" in what) is (logged == 0.25)
+
+
+@pytest.mark.parametrize("item", ["", LOG])
+@pytest.mark.parametrize("others", [(), ("window-replay",), ("window-replay", "trajectory")])
+def test_a_card_on_a_log_says_of_which_alpha_the_other_failures_are(item, others):
+    """A program that leaves its log and final alpha only has every other alpha from the log."""
+    at = Place(0, 18, 7, found=0.5, expected=0.25, item=item)
+    told = [verdict("a", Status.FAIL, s=7, check=check) for check in others]
+    told = [verdict("a", Status.FAIL, s=7, check="step-replay", executed=0, place=at), *told]
+    (failure,) = failures(document([case("a", Status.FAIL)], told, 1))
+    found = [line.text for line in lines(failure) if line.name == "Fail too"]
+    named = [", ".join(others)] * bool(others)
+    assert [text.partition(".")[0] for text in found] == named
+    assert [text.endswith("of the log.") for text in found] == [item == LOG] * len(named)
 
 
 def test_unexpected_failures_and_the_smallest_s_come_first():
