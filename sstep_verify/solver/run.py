@@ -11,12 +11,7 @@ from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.solver.clock import PHASES
 from sstep_verify.solver.communicator import Communicator, SelfCommunicator
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.solver.exchanges.exchange import (
-    AllreduceExchange,
-    Exchange,
-    KeptExchange,
-    ReduceScatterExchange,
-)
+from sstep_verify.solver.exchanges.exchange import AllreduceExchange, Exchange, ReduceScatterExchange
 from sstep_verify.solver.packet import CountingCommunicator, Packet
 from sstep_verify.solver.panels.panel import Panel
 from sstep_verify.solver.recurrences import FirstRanks, Recurrence, RidgeRecurrence, recurrence_of
@@ -67,10 +62,7 @@ class Run:
         # Fixed for a kept Gram matrix, so that its bits do not depend on the s of the run that formed it.
         self._rows = min(GRAM_ROWS, samples) if options.keep_gram else most
         separate = options.separate_timers
-        # Nothing is summed where all rows were kept by an earlier run.
-        self._kept = options.keep_gram and gram is not None
-        payload = 0 if self._kept else self._payload(most)
-        self.packet = Packet(self._communicator, payload, tuned, room, separate)
+        self.packet = Packet(self._communicator, self._payload(most), tuned, room, separate)
         self.clock, self.exchange = self.packet.clock, options.exchange
         self.recurrence: Recurrence
         self.recurrence = recurrence_of(problem, request.first, self._width, block, options)
@@ -113,8 +105,6 @@ class Run:
 
             before = self._request.start // self._request.s
             return GramExchange(data, packet, most, options.recompute, before)
-        if self._kept:
-            return KeptExchange(packet)
         given = data, kernel, options.rbf, self._rows, packet
         if options.exchange == "support":
             from sstep_verify.solver.exchanges.support import SupportExchange, SupportPanel

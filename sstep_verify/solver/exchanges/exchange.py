@@ -123,13 +123,6 @@ class AllreduceExchange(Exchange):
         return UsedPanel(columns, self.packet.matrix(columns.size, self._panel.samples).copy())
 
 
-class KeptExchange(AllreduceExchange):
-    """The same where an earlier run formed all rows: nothing is formed, and no norms of samples for it."""
-
-    def __init__(self, packet: Packet):
-        Exchange.__init__(self, packet)
-
-
 PANEL_SHARE, DATA_SHARE, LEAST_ROWS = 4, 16, 8
 """Rows formed at once before they are put in order: one in so many of the panel's (the first), and no more
 words than fit in cache or than one in so many of the data's (the second), but at least so many rows."""
