@@ -378,6 +378,7 @@ def unseen(results: Results) -> Iterable[str]:
     elif any(one["units"] == MESSAGES_ONLY for one in messages):
         yield "words of messages (only the number of messages was compared)"
     of_counted = {one["case"] for one in messages}
+    of_counted = of_counted & parallel or of_counted  # One rank sends nothing that another misses.
     if without := _without(MESSAGES, [one for one in compared if one["case"] in of_counted]):
         yield f"the number of messages{without}"
     # A solver that did something else at an s than was asked was looked at there.

@@ -381,6 +381,23 @@ def test_the_s_at_which_ranks_or_messages_were_not_compared_are_named(check, ran
     assert all(part.endswith(f" at {s_in_words(left)}") is bool(decided) for part in said)
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_messages_are_missed_at_the_s_of_several_ranks_alone_where_there_are_any(ranks):
+    """One case has one rank, on which a further s (16) has no count; the other has one at each s."""
+    cases = [case("one", s=(1, 16), facts={"ranks": 1}), case("more", s=(1, 16), facts={"ranks": ranks})]
+    made = judged(
+        cases,
+        [
+            *(verdict(name, s=s) for name in ("one", "more") for s in (1, 16)),
+            verdict("one", check="message-count", s=1),
+            *(verdict("more", check="message-count", s=s) for s in (1, 16)),
+        ],
+        {"one": [1, 16], "more": [1, 16]},
+    )
+    said = [part for part in unseen(made) if part.startswith("the number of messages")]
+    assert len(said) == (ranks == 1)
+
+
 def test_an_s_that_is_correct_on_no_case_that_passed_is_named_without_the_case():
     """With one sample no correction of other coordinates exists: the case is VACUOUS, and s = 1 correct."""
     one = case("a", Status.VACUOUS, s=(1, 4), samples=1, features=2)
