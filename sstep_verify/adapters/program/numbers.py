@@ -195,14 +195,14 @@ def no_result(name: str) -> type[ProgramError]:
     return NoLogError if name in ("log", "indices") else NoResultError
 
 
-def is_left(folder: Path, name: str) -> bool:
-    """Whether a program left ``NAME.bin`` or ``NAME.txt``."""
-    return any(os.path.lexists(folder / f"{name}{end}") for end in (".bin", ".txt"))
+def left_as(folder: Path, name: str) -> list[Path]:
+    """Which of ``NAME.bin`` and ``NAME.txt`` a program left."""
+    return [path for end in (".bin", ".txt") if os.path.lexists(path := folder / f"{name}{end}")]
 
 
 def _one_of(folder: Path, name: str, count: int, kind: str) -> bytes | list[bytes] | None:
     """What ``NAME.bin`` holds, or the words of ``NAME.txt``, so many numbers; None if neither is there."""
-    found = [path for end in (".bin", ".txt") if os.path.lexists(path := folder / f"{name}{end}")]
+    found = left_as(folder, name)
     if not found:
         return None
     if len(found) > 1:

@@ -14,7 +14,7 @@ import numpy as np
 from sstep_verify.adapters.callable import observed, record, start_vector
 from sstep_verify.adapters.program.file import ProgramFile
 from sstep_verify.adapters.program.folder import NUMBER_BYTES, Room, read_exchanged, read_printed
-from sstep_verify.adapters.program.numbers import TEXT_BYTES, is_left, read_ranks
+from sstep_verify.adapters.program.numbers import TEXT_BYTES, left_as, read_ranks
 from sstep_verify.adapters.program.run import REFUSED, TAIL, Ended, cleared_before_the_end, execute
 from sstep_verify.adapters.program.said import shortened
 from sstep_verify.adapters.program.tables import places_of
@@ -316,11 +316,11 @@ def _ended_as_rank_0(left: Trajectory, end: np.ndarray, writes: str, folder: Pat
     The log must then lead there, as it must lead to a final alpha. It is a NoResultError if another file
     says that the run ended elsewhere: ranks that agree with each other are no incoherent ranks.
     """
-    if writes == "log" and not is_left(folder, "final"):
+    if writes == "log" and not left_as(folder, "final"):
         return replace(left, alphas=np.concatenate((left.alphas[:-1], end[None])))
     if (apart := np.flatnonzero(left.final != end)).size:
         place = apart[0]
-        name = "final" if is_left(folder, "final") else writes
+        name = "final" if writes == "log" else writes
         raise NoResultError(
             f"rank-0 holds {float(end[place])!r} in alpha[{place}] at the end, but {name} holds "
             f"{float(left.final[place])!r}: one of them is wrong"
