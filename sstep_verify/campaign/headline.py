@@ -44,6 +44,9 @@ UNOBSERVED_WINDOWS = {
 UNPRINTED = "and the digits that were not printed allow"
 """Said of a vector that is beyond the tolerance, and not by more than the rounding of its decimals."""
 
+FURTHER = "further_s"
+"""Fact of a case: its s that were drawn from the seed, of which fewer checks are asked."""
+
 LEVEL = "level"
 """Fact of a case: the level that its solver declares."""
 
@@ -255,7 +258,7 @@ def _tested(verdicts: Sequence[Verdict], noun: str) -> list[str]:
     if unseen:
         on = {name: len({case for _, case, _ in keys}) for name, keys in unseen.items()}
         parts = [f"{name} on {counted(count, noun)}" for name, count in on.items()]
-        words.append(f"not tested somewhere: {', '.join(parts)}")
+        words.append(f"passed without testing: {', '.join(parts)}")
     return words
 
 
@@ -302,14 +305,19 @@ def right_at(case: Case, verdicts: Sequence[Verdict]) -> tuple[int, ...]:
 
     An s is right if a primary check passed one complete window of it at least, no check could not decide on
     it, and none failed on it. A relation that fails counts against every s that it compares. A failure at
-    another s does not count.
+    another s does not count, but against one drawn from the seed at which its check was not asked.
     """
     own = [verdict for verdict in verdicts if verdict.case == case.id]
     if judges_a_vector(own):
         return ()
     gates = gates_of(own)
     passed = {one.s for one in own if one.check in gates and passes(one)}
-    return tuple(sorted(passed.difference(*(_unsettled_at(one) for one in own))))
+    right = passed.difference(*(_unsettled_at(one) for one in own))
+    failed = {one.check for one in own if one.status is Status.FAIL}
+    asked = {(one.check, one.s) for one in own}
+    further: Any = case.facts.get(FURTHER, ())
+    unasked = {s for s in further if any((check, s) not in asked for check in failed)}
+    return tuple(sorted(right - unasked))
 
 
 def _unsettled_at(verdict: Verdict) -> tuple[int, ...]:

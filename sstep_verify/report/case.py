@@ -25,10 +25,11 @@ NOTHING_BACK = "an error ended it"
 
 OF_A_RUN = (
     "solver", "solver_options", "level", "exchange", "ranks", "index_stream", "s_not_replayed",
+    "further_s",
 )  # fmt: skip
 """Facts of a case that say how its runs were made."""
 
-WORDS = {"exchange": "communication scheme"}
+WORDS = {"exchange": "communication scheme", "further_s": "s drawn from the seed, for some of the checks"}
 """Facts that a reader knows by other words."""
 
 

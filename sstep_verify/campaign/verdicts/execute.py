@@ -19,7 +19,7 @@ from sstep_verify.campaign.artefact.runs import (
 )
 from sstep_verify.campaign.artefact.verdicts import keep_artefacts, keep_runs
 from sstep_verify.campaign.cases import case_in_report, load_data, out_of_range
-from sstep_verify.campaign.headline import FINAL_ONLY, LEVEL, judges_ends, roll_up
+from sstep_verify.campaign.headline import FINAL_ONLY, FURTHER, LEVEL, judges_ends, roll_up
 from sstep_verify.campaign.model import REFUSED, Finished, Plan, Unit, attempted, say, tell
 from sstep_verify.campaign.verdicts.case import Memory, make_case, memory_of
 from sstep_verify.campaign.verdicts.family import CaseSpec
@@ -291,4 +291,5 @@ def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object
         LEVEL: declared.level,
         "index_stream": _stream_words(case),
         "s_not_replayed": not_replayed or "none",
+        **({FURTHER: [*case.further]} if case.further else {}),
     }

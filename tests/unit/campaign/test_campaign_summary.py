@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sstep_verify.campaign.headline import roll_up
+from sstep_verify.campaign.headline import FURTHER, roll_up
 from sstep_verify.campaign.model import DISAGREEMENT, INTERNAL, REFUSED, Definition, Finished, Plan, State
 from sstep_verify.campaign.summary import (
     ExpectedFailure,
@@ -316,6 +316,15 @@ def test_a_failure_at_one_s_leaves_the_others_right_but_for_those_that_it_compar
             assert made.right_at == {"a": right if status is Status.FAIL else [1, 7]}
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_drawn_s_is_not_right_where_a_check_that_failed_was_not_asked(asked):
+    verdicts = [_verdict(Status.PASS, s) for s in (1, 7, 64)]
+    verdicts += [replace(_verdict(Status.FAIL, 7), check="metamorphic-exact")]
+    verdicts += [replace(_verdict(Status.PASS, 64), check="metamorphic-exact")] * asked
+    case = replace(_case(Status.FAIL, s=(1, 7, 64)), facts={FURTHER: [64]})
+    assert _summed([case], verdicts).right_at == {"a": [1, 64] if asked else [1]}
+
+
 @pytest.mark.parametrize("check", ["step-replay", "trajectory"])
 def test_where_no_window_of_an_s_was_complete_it_is_not_right(check):
     def told(s, steps):
@@ -362,7 +371,7 @@ def test_quantities_that_were_not_seen_are_named_with_their_problems():
             )
         )
     cases = [_case(Status.PASS, name) for name in "abc"]
-    assert "; not tested somewhere: upper-end on 2 problems" in _summed(cases, verdicts).sentence
+    assert "; passed without testing: upper-end on 2 problems" in _summed(cases, verdicts).sentence
     assert "not tested" not in _summed(cases[2:], verdicts[3:]).sentence
 
 

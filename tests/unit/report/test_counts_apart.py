@@ -163,7 +163,7 @@ def test_the_sentence_counts_problems_where_it_says_problems(made):
     assert "correct: s = 1 on 21 of 21 problems; s = 4 on 5 of 21" in sentence
     assert "inconclusive on 2 problems" in sentence
     assert "vacuous for s = 4 and 16 on 5 problems" in sentence
-    assert "not tested somewhere: upper-end on 3 problems" in sentence
+    assert "passed without testing: upper-end on 3 problems" in sentence
     # Eight runs, of which two each could see errors from 1e-8, 1e-9, 1e-10 and 1e-11 on.
     assert "1.1e-09 (median over the runs), 1.1e-08 (worst)" in sentence
 
