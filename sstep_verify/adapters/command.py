@@ -60,7 +60,7 @@ ENDED = (0, 3)
 """Exit codes of a training that was made, the second where its tolerance is below what float64 can show."""
 
 COUNTED = re.compile(
-    r"^windows: (\d+) of .*, (\d+) kernel rows?, (\d+) collectives?, (\d+) words?", re.MULTILINE
+    r"^windows: (\d+) of .*, (\d+) (?:kernel|Gram) rows?, (\d+) collectives?, (\d+) words?", re.MULTILINE
 )
 """What the command prints of its counts, in the order of `Counts`."""
 

@@ -295,7 +295,8 @@ def summary_lines(
         yield f"s {settings.s}: {settings.s_reason}"
     if made:
         yield (
-            f"windows: {made['windows']} of up to {counted(settings.width, 'iteration')}, {_moved(made)} "
+            f"windows: {made['windows']} of up to {counted(settings.width, 'iteration')}, "
+            f"{_moved(made, 'Gram row' if settings.exchange == 'gram' else 'kernel row')} "
             "handed over by a rank (set-up of every interval included)"
         )
     if "broadcasts" in made:
@@ -337,9 +338,9 @@ def certified_or_not(problem: Problem, block: int, largest: int) -> str:
     )
 
 
-def _moved(counters: Mapping[str, int]) -> str:
-    """Kernel rows, collectives and words, in words."""
-    names = {"panel columns": "kernel row", "collectives": "collective", "words": "word"}
+def _moved(counters: Mapping[str, int], row: str = "kernel row") -> str:
+    """Rows, collectives and words, in words. Exchange gram forms a `row` among samples of a window only."""
+    names = {"panel columns": row, "collectives": "collective", "words": "word"}
     return ", ".join(counted(counters[key], name) for key, name in names.items())
 
 
