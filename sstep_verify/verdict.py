@@ -143,6 +143,8 @@ class NoteKind(StrEnum):
     """No check of the steps decided on the runs that are compared with each other."""
     THESE_RUNS = "these_runs"
     """The bound is what steps on the values of the runs themselves may round."""
+    LOG_CONTRADICTS = "log_contradicts"
+    """The run's log leads to another alpha than it recorded. Detail: the check that found it."""
     UNOBSERVED = "windows_unobserved"
     """Steps are correct, and nothing distinguished windows of s from single steps."""
     OTHER_RUN = "other_run"

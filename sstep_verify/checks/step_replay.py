@@ -64,6 +64,9 @@ from sstep_verify.verdict import (
 
 ID = "step-replay"
 
+LOG = "log"
+"""Item of a place where the log leads to another alpha than the recorded one."""
+
 STEP_LOG = "step log"
 """Sign of a log that does not lead to what was recorded, whichever of the two is wrong."""
 
@@ -336,7 +339,7 @@ def _broken_at(
     elif np.isnan(alpha[place]):
         signs, hints = [NO_LOG], [unwritten(log)] if np.isnan(log).any() else []
     found, led = float(recorded[place]), float(alpha[place])
-    at = Place(0, iteration, place, found=found, expected=led, item="log")
+    at = Place(0, iteration, place, found=found, expected=led, item=LOG)
     return wrong(window=Window(0, iteration), place=at, signs=tuple(signs), hints=tuple(hints))
 
 

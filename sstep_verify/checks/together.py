@@ -9,6 +9,9 @@ A relation between runs (`Check.relates`) is decided for runs that are correct b
 check of their steps failed, the relation is not decided, and what it found is evidence of that failure.
 Where no such check decided, the relation does, and says so.
 
+Where the log of a run contradicts what it recorded, verdicts on its windows and its end say so: a program
+may record its end alone, and what lies before is then made from the log.
+
 Where every step of a run was judged, its windows and its end are wrong by its faulty steps only. So the
 defect that explains these says which requirement all of them violate.
 
@@ -33,6 +36,7 @@ from sstep_verify.checks.recorded.message_count import EVERY_STEP
 from sstep_verify.checks.recorded.message_count import ID as MESSAGES
 from sstep_verify.checks.registry import CHECKS, ENDS, STEPS, WINDOWS, gates_of
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.step_replay import LOG
 from sstep_verify.quantities import KERNEL, OVERLAP, SAME, STREAM, required_quantities
 from sstep_verify.specification import of_verdict, quantities_of
 from sstep_verify.trajectory import Trajectory
@@ -86,6 +90,7 @@ def settled(case: Case, verdicts: Sequence[Verdict]) -> list[Verdict]:
     """All verdicts on a case, in their order, without what is taken on trust, with hints of each other."""
     verdicts = _beside_classical(verdicts)
     found = [_named_by_steps(case, _without_trust(case, one, verdicts), verdicts) for one in verdicts]
+    found = _of_contradicting_logs(found)
     for one in verdicts:
         differ = one.evidence.get(FAILED)
         if one.why is Why.WRONG_BY_ITSELF and differ:
@@ -94,6 +99,19 @@ def settled(case: Case, verdicts: Sequence[Verdict]) -> list[Verdict]:
             first = next(k for k, other in enumerate(found) if (other.check, other.s) == (check, s))
             found[first] = replace(found[first], hints=(*found[first].hints, hint))
     return found
+
+
+def _of_contradicting_logs(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts; those on windows and ends of a run whose log contradicts it say so."""
+    failed = (one for one in verdicts if one.check == STEPS and one.status is Status.FAIL)
+    apart = {one.s for one in failed if one.place is not None and one.place.item == LOG}
+    note = Note(NoteKind.LOG_CONTRADICTS, (STEPS,))
+    return [
+        replace(one, notes=(*one.notes, note))
+        if one.s in apart and one.check in (WINDOWS, ENDS) and one.executed
+        else one
+        for one in verdicts
+    ]
 
 
 CORRECTIONS = {KERNEL, SAME, OVERLAP}

@@ -238,6 +238,10 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.THESE_RUNS: lambda: (
         "Both runs leave the exact trajectory. The bound is an estimate of their rounding, and not proved."
     ),
+    NoteKind.LOG_CONTRADICTS: lambda check: (
+        f"The log contradicts a recorded alpha (see {check}). "
+        "Alpha that was not recorded is that of the log."
+    ),
     NoteKind.UNOBSERVED: lambda: f"{UNOBSERVED[:1].upper()}{UNOBSERVED[1:]}.",
     NoteKind.OTHER_RUN: lambda iteration: (
         f"Made again for the float64 screen, the run has another alpha after iteration {iteration:.0f}."
@@ -631,7 +635,7 @@ def _end_item(verdict: Verdict) -> str:
 
 
 def count_line(verdict: Verdict, at: Place) -> str:
-    """Both values of a count, and how many more or fewer each window has, where that is a whole number."""
+    """Both values of a count, and how many more or fewer a window has, where the mean is a whole number."""
     found, expected = int(cast(float, at.found)), int(cast(float, at.expected))
     run = f"{at.run[:1].upper()}{at.run[1:]}: " * bool(at.run)
     words = " Words were not compared." * (verdict.units == MESSAGES_ONLY)
@@ -640,7 +644,7 @@ def count_line(verdict: Verdict, at: Place) -> str:
     windows = 0 if at.item == "windows" else cast(int, verdict.evidence.get(COUNTED_WINDOWS, 0))
     each, rest = divmod(abs(found - expected), windows or 1)
     more = "more" if found > expected else "fewer"
-    often = f": {each} {more} in each of {counted(windows, 'window')}" if windows and not rest else ""
+    often = f": {each} {more} a window on average" if windows and not rest else ""
     return f"{run}{found} {at.item}, expected {expected}{often}.{words}"
 
 

@@ -253,7 +253,7 @@ def test_one_ulp_on_one_rank_is_seen(solvers, tmp_path):
     found = report_under("ulp", solvers["plain"], tmp_path)
     (failed,) = found.failures
     assert failed["check"] == "rank-coherence"
-    assert failed["place"]["item"].endswith("ranks 2")
+    assert failed["place"]["item"].endswith("rank 2")
     assert "S-6.3" in failed["reason"]
 
 

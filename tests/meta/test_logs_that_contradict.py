@@ -23,7 +23,7 @@ from sstep_verify import (
     judge,
 )
 from sstep_verify.checks import step_replay
-from sstep_verify.verdict import HintKind
+from sstep_verify.verdict import HintKind, NoteKind
 
 LOSSES = (Hinge(1.0), SquaredHinge(2.0), Ridge(0.3))
 DEPARTURES = {
@@ -82,13 +82,18 @@ def test_a_log_that_leads_to_the_end_is_judged_step_by_step(seed):
 
 @pytest.mark.parametrize(("seed", "name"), list(zip(cycle(range(3)), DEPARTURES, strict=False)))
 def test_a_log_that_does_not_is_refused_and_no_check_falls_silent(seed, name):
-    asked = ["step-replay", "trajectory", "determinism"]
+    asked = ["step-replay", "window-replay", "trajectory", "determinism"]
     verdicts = judge(solver(DEPARTURES[name]), *drawn(seed), s=4, checks=asked)
     assert [one.check for one in verdicts] == ["contract", *asked]
     (steps,) = (one for one in verdicts if one.check == "step-replay")
     assert steps.status is Status.FAIL
     assert steps.executed == 0
     assert steps.place.item == "log"
+    told = {one.check for one in verdicts if NoteKind.LOG_CONTRADICTS in {note.kind for note in one.notes}}
+    assert told == {
+        one.check for one in verdicts if one.check in ("window-replay", "trajectory") and one.executed
+    }
+    assert "trajectory" in told
 
 
 def test_the_recorded_ends_tell_what_a_log_of_values_does_not():

@@ -10,9 +10,10 @@ Broadcasts are allowed on ranks whose arithmetic was measured to differ, one a w
 solver says so. Barriers are those of separate timers.
 
 Where a solver has another way to make its runs, as a user makes them (in one call, without log and
-records), the counts of that run are compared too. The scheme per-window may have any set-up. There the
-collectives of a run beyond those of its first half are compared, and the messages from rank to rank, of
-which there are none. It implies no number of words, so words are not compared, and S-6.2 is not decided.
+records), the counts of that run are compared too. The scheme per-window may have any set-up. There a run of
+half the windows is made too, and what the whole run counts beyond it is compared: collectives, and messages
+from rank to rank, of which there are none. The scheme implies no number of words, so words are not
+compared, and S-6.2 is not decided.
 
 One process counts what it would send. Only counts are evidence that s was used: the iterates are not.
 """
@@ -109,8 +110,8 @@ def _judge(
 ) -> Iterator[Verdict]:
     """Compare the counts of a plain run, and of it as a user makes it, with the declared exchange.
 
-    Of exchange per-window what is beyond the first half of the run is compared: the set-up, whatever it
-    is, stands in both. A single window has no verdict: nothing tells it from the set-up. A solver that
+    Of exchange per-window what is beyond a run of half the windows is compared: the set-up, whatever it is,
+    stands in both. A single window has no verdict: nothing tells it from the set-up. A solver that
     counts nothing is INCONCLUSIVE.
     """
     steps, windows = whole.length, _windows(whole.length, s)
@@ -166,8 +167,8 @@ BY_WITNESS = " that entered the MPI library"
 
 ALIKE = " between ranks whose arithmetic does not differ"
 
-BEYOND = " beyond the first half of the run"
-"""Said of counts of exchange per-window, of which the set-up is not known."""
+BEYOND = " beyond a run of the first {}"
+"""Said of counts of exchange per-window, whose set-up is not known; with how many windows the run has."""
 
 NAMES = {
     ALLREDUCE: "allreduces",
@@ -241,19 +242,24 @@ def _broadcasts(seen: Witnessed, own: int, windows: int, made: str) -> Iterator[
 def _beyond(
     whole: Trajectory, half: Trajectory, windows: int
 ) -> tuple[dict[str, int], dict[str, int], list[_Count]]:
-    """What a run of exchange per-window communicates beyond its first half."""
+    """What a run of exchange per-window communicates beyond one of half its windows.
+
+    `windows` are those by which the runs differ.
+    """
     later, earlier = _whole_numbers(whole), _whole_numbers(half)
+    first = _windows(half.length, half.s)
+    beyond = BEYOND.format("window" if first == 1 else f"{first} windows")
     own = {name: later[name] - earlier[name] for name in later.keys() & earlier.keys()}
     best, counts = {OF_CALLS: windows}, list[_Count]()
     if OF_CALLS in own:
-        counts.append(_count(OF_CALLS + BEYOND, own[OF_CALLS], windows, "", OF_CALLS))
+        counts.append(_count(OF_CALLS + beyond, own[OF_CALLS], windows, "", OF_CALLS))
     if whole.seen and half.seen:
         both = whole.seen.traffic, half.seen.traffic
-        collectives, first = (sum(one[kind].calls for kind in COLLECTIVES) for one in both)
-        seen = OF_CALLS + BEYOND + BY_WITNESS
-        counts.append(_count(seen, collectives - first, windows, "", OF_CALLS))
+        collectives, fewer = (sum(one[kind].calls for kind in COLLECTIVES) for one in both)
+        seen = OF_CALLS + beyond + BY_WITNESS
+        counts.append(_count(seen, collectives - fewer, windows, "", OF_CALLS))
         sent, before = (one[POINT_TO_POINT].calls for one in both)
-        seen = NAMES[POINT_TO_POINT] + BEYOND + BY_WITNESS
+        seen = NAMES[POINT_TO_POINT] + beyond + BY_WITNESS
         counts.append(_count(seen, sent - before, 0, "", OF_CALLS))
     return best, own, counts
 

@@ -91,7 +91,7 @@ def _received(received: np.ndarray) -> Comparison:
 
 
 def _named(ranks: list[int]) -> str:
-    return f"ranks {', '.join(map(str, ranks))}" if ranks else ""
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}" if ranks else ""
 
 
 def _compare(ranks: int, trajectory: Trajectory, iteration: int) -> Comparison:

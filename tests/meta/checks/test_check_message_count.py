@@ -116,7 +116,7 @@ def test_of_a_program_one_collective_a_window_is_due_next_to_its_set_up(collecti
 
     verdict = judged(check, case, tested, change=counted)[4]
     assert verdict.status is status
-    assert verdict.evidence[COUNTED_WINDOWS] == 19 - 9  # those beyond the first half of the run
+    assert verdict.evidence[COUNTED_WINDOWS] == 19 - 9  # those beyond a run of half the windows
     if status is Status.FAIL:
         assert_teaches(verdict)
     if status is Status.PASS:

@@ -48,7 +48,7 @@ def test_one_bit_on_one_rank_fails():
     for verdict in judged(check, *_parallel(), change=lambda run: _with_digests(run, nudge)).values():
         assert verdict.status is Status.FAIL
         assert verdict.measured == 1
-        assert verdict.place.item == "ranks 1"
+        assert verdict.place.item == "rank 1"
         assert_teaches(verdict)
 
 
@@ -85,7 +85,7 @@ def test_equal_gifts_of_collectives_alone_do_not_show_that_ranks_hold_the_same()
         check, case, tested, change=lambda run: _received(run, [[1, 2, 3], [1, 5, 3]])
     ).values():
         assert verdict.status is Status.FAIL
-        assert verdict.place.item == "collective 2, ranks 1"
+        assert verdict.place.item == "collective 2, rank 1"
 
 
 def test_ranks_that_never_move_are_vacuous():
@@ -119,5 +119,5 @@ def test_a_rank_that_received_something_else_is_named_with_the_collective():
     case, tested = _program()
     for verdict in judged(check, case, tested, change=lambda run: _witnessed(run, (2, 3))).values():
         assert verdict.status is Status.FAIL
-        assert verdict.place.item == "collective 4, ranks 2"
+        assert verdict.place.item == "collective 4, rank 2"
         assert_teaches(verdict)

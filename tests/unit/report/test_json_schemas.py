@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "5c3b66cdedee4a51fe83bd804482fba1a71dff90ec9ebea5ff3c130a130411b7",
-    "results 4": "ad3d1d5a4fbbf9181fd842163b670d2fd3703f4931ebde20d398f4409c320e2e",
+    "artefact 4": "67654102fef6c7bdee0a3742a3de0482db6ab91f8651cb4371fe682507c299b6",
+    "results 4": "71a2e966fecf22e1134f2256f0de3efec739c78eb96679fe0a5d84ad7aa12c14",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

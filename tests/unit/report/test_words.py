@@ -182,7 +182,7 @@ KINDS = {
         place=Place(40, 40, 3, found=0.2, expected=0.1, run="second run of the same request"),
     ),
     "rank-coherence": verdict(
-        "rank-coherence", FAIL, 1.0, 0.0, units="ranks", place=Place(0, 40, item="ranks 2"),
+        "rank-coherence", FAIL, 1.0, 0.0, units="ranks", place=Place(0, 40, item="rank 2"),
         requirement="S-6.3",
     ),
     "message-count": verdict(
@@ -217,6 +217,9 @@ KINDS = {
     "window-replay, of the continued run": verdict(
         "window-replay", FAIL, requirement="S-2.8", place=Place(0, 1, 3, run="s=8/continued"),
         coverage=Coverage("window", 7, 205, 0, 0),
+    ),
+    "window-replay, of a log that contradicts": verdict(
+        "window-replay", PASS, place=Place(8, 16, 3), notes=(Note(NoteKind.LOG_CONTRADICTS, ("step-replay",)),),
     ),
     "window-replay, between two runs": verdict(
         "window-replay", FAIL, requirement="S-3.1", place=Place(8, 16, 3),
