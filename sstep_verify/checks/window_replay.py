@@ -176,7 +176,10 @@ def _judge_run(
     """
     trajectory = trajectories[run_key(s)]
     width = min(s, max(trajectory.length, 1))
+    absent = {TAIL} if trajectory.length % s == 0 else set()
+    absent |= {BOUNDARY} if trajectory.length <= s else set()
     names = case.problem.quantities(case.formulas.update, width, case.stream.block)
+    names = [name for name in names if name not in absent]
     # 1. Choose windows, and screen all that fit (checks/window/screen.py).
     windows = choose_windows(case, trajectory)
     screened = screen(case, s, trajectory, trajectories) if screenable(case) else Screen()

@@ -25,7 +25,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.protocol import RunRequest
-from sstep_verify.quantities import quantities_of, required_quantities
+from sstep_verify.quantities import BOUNDARY, TAIL, quantities_of, required_quantities
 from sstep_verify.recurrence.mutation import off_by
 from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
 from sstep_verify.solver import windows as windows_module
@@ -91,6 +91,15 @@ def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, upda
             # What is there or not, or is stored, is left out; of all else small errors are tried.
             tried = off_by(term.name, Fraction(0)) is not None
             assert (term.detection_limit < 1) == bool(term.seen and tried), term
+
+
+@pytest.mark.parametrize("iterations", [16, 32, 75])
+@pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)], ids=["svm", "krr"])
+def test_a_run_without_a_short_window_or_with_one_window_has_no_tail_and_no_boundary(loss, iterations):
+    for s, verdict in _judge(*_case(loss, iterations=iterations)).items():
+        names = {term.name for term in verdict.terms}
+        assert (TAIL in names) == (iterations % s > 0)
+        assert (BOUNDARY in names) == (s < iterations)
 
 
 @pytest.mark.parametrize(
