@@ -34,7 +34,7 @@ from sstep_verify.compiled import compiling_in_words
 from sstep_verify.errors import CommandError
 from sstep_verify.floating_point import in_own_state
 from sstep_verify.provenance import collect, peak_memory
-from sstep_verify.report.results import ERRORS, Campaign, Results
+from sstep_verify.report.results import BEFORE, ERRORS, Campaign, Results
 
 CAMPAIGN = "content or path of the campaign file, or options that choose problems or runs (such as --np)"
 """Words of a message for what decides which problems there are, and how each is run."""
@@ -193,6 +193,8 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     definition = plan.definition
     notes = (*definition.notes, *made.notes, *state.errors[NOTED], *refused, *internal)
     parameters = {**made.parameters, "processes": plan.jobs, "only": plan.only}
+    if kept:
+        parameters[BEFORE] = len(kept)
     if errors := {name: lines for name, lines in state.errors.items() if lines}:
         parameters[ERRORS] = errors
     return Results(

@@ -28,6 +28,9 @@ from sstep_verify.verdict import SEVERITY, Status, Verdict
 
 SCHEMA: Literal[4] = 4
 
+BEFORE = "problems_finished_before"
+"""Parameter of a campaign that was resumed: how many problems an earlier part finished; it is not timed."""
+
 ERRORS, TOO_FEW, MULTIPLES = "errors", "too_few", "multiples_only"
 """Parameters of a campaign that met errors, by their kind; of one that compared too seldom, in records; of
 one on several ranks, the numbers of ranks that divide the ``samples`` or ``features`` of every problem."""

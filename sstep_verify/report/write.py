@@ -26,7 +26,7 @@ from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.panels import Panel, panels_of, slug
 from sstep_verify.report.plain import amount, count, duration, grouped, short
 from sstep_verify.report.ratios import SLUG, not_drawn_in_words, points, ratios
-from sstep_verify.report.results import STUDIED, Results, dumps, loads, part_of, tally
+from sstep_verify.report.results import BEFORE, STUDIED, Results, dumps, loads, part_of, tally
 from sstep_verify.report.stability import losses
 from sstep_verify.report.tables import Table, certified_table, of, runs_of, write_tables
 from sstep_verify.report.verdicts import (
@@ -247,6 +247,7 @@ def _page(
         answer=next(filter(None, studied), None) or answer_of(results, outcome[0]),
         shown_first=first,
         only=results.campaign.parameters.get("only", ""),
+        before=results.campaign.parameters.get(BEFORE, 0),
         failures=wrong,
         cards=MOST_CARDS,
         most_folded=MOST_FOLDED,

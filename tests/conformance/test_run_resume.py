@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from command import command
 
+from sstep_verify.report.results import BEFORE
 from studies import search_path
 
 WORDS = ["run", "small.toml", "--jobs", "1"]
@@ -55,7 +56,7 @@ iterations = 80
 replay = [1, 2, 8, 40]
 """
 
-TIMES = ("seconds", "check_seconds", "peak_memory_bytes", "provenance")
+TIMES = ("seconds", "check_seconds", "peak_memory_bytes", "provenance", BEFORE)
 
 
 @pytest.fixture
@@ -126,6 +127,8 @@ def test_a_killed_campaign_goes_on_and_ends_as_if_it_had_not_been(folder, campai
     assert f"{len(kept)} of {problems} problems are taken from" in done.stderr
     assert done.stdout.replace("/report", "/whole") == whole.stdout
     assert _document(folder, "report") == _document(folder, "whole")
+    results = json.loads((folder / "report" / "results.json").read_text("utf-8"))
+    assert results["campaign"]["parameters"].get(BEFORE, 0) == len(kept)
     assert sorted(path.name for path in folder.iterdir()) == ["report", "small.toml", "values.svm", "whole"]
 
 
