@@ -103,7 +103,13 @@ main()
 @pytest.mark.parametrize(
     ("place", "error", "code", "words"),
     [
-        ("files.Problem", "InputError('no such thing')", 2, "error: rank 1: no such thing"),
+        pytest.param(
+            "files.Problem",
+            "InputError('no such thing')",
+            2,
+            "error: rank 1: no such thing",
+            marks=pytest.mark.nightly,
+        ),
         pytest.param(
             "files.Problem",
             "MemoryError('no room')",

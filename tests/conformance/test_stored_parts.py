@@ -125,9 +125,9 @@ def _folder(base, monkeypatch) -> Path:
     ("name", "file", "told"),
     [
         pytest.param("solver", "parts_mine.py", "code of parts_mine:solver", marks=pytest.mark.nightly),
-        ("solver", "parts_late.py", "code of parts_mine:solver"),
+        pytest.param("solver", "parts_late.py", "code of parts_mine:solver", marks=pytest.mark.nightly),
         ("solver", "parts_package/deeper.py", "code of parts_mine:solver"),
-        ("program", "program.py", "program program.py"),
+        pytest.param("program", "program.py", "program program.py", marks=pytest.mark.nightly),
         ("program", "theirs.toml", "program file theirs.toml"),
     ],
 )

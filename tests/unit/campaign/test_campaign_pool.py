@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from campaign.lost_units import KIND
+from daily import some
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -120,7 +121,9 @@ def test_a_unit_that_loses_its_process_loses_one_outcome(external):
     assert Step("leaves", 0.5, "run s=4", run="s=4") in heard
 
 
-@pytest.mark.parametrize("name", ["KeyboardInterrupt", "GeneratorExit"])
+@pytest.mark.parametrize(
+    "name", ["KeyboardInterrupt", pytest.param("GeneratorExit", marks=pytest.mark.nightly)]
+)
 def test_what_a_solver_raises_to_end_its_process_is_named_with_the_problem(name, capfd):
     units = [Unit(("first", f"raises {name}", "last"), None, external=True)]
     found = list(spread(KIND, units, plan(1)))
@@ -132,7 +135,7 @@ def test_what_a_solver_raises_to_end_its_process_is_named_with_the_problem(name,
     assert capfd.readouterr().err == "", "no traceback of ours"
 
 
-@pytest.mark.parametrize("external", [True, False])
+@pytest.mark.parametrize("external", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_a_run_that_crashes_is_not_made_again_but_its_outcome_is(external):
     units = [Unit(("first", "crashes", "last"), None, external=external)]
     found = list(spread(KIND, units, plan(1 if external else 2)))
@@ -194,7 +197,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    "streams", [">/dev/full", "2>/dev/full", ">&- 2>&-", "> >(true) 2> >(true)", ">/dev/null"]
+    "streams", some([">/dev/full", "2>/dev/full", ">&- 2>&-", "> >(true) 2> >(true)", ">/dev/null"], of=3)
 )
 @settings(max_examples=1, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(st.characters(exclude_characters="\0"), min_size=1), min_size=8, max_size=12))

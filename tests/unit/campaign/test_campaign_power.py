@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from daily import crossed
 
 from sstep_verify import CallableSolver, Declaration, verify
 from sstep_verify.adapters.program import Program, ProgramFile
@@ -46,8 +47,7 @@ def drawn(seed: int, table: dict[str, list]) -> dict[str, object]:
     return {name: table[name][int(generator.integers(len(table[name])))] for name in names}
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("profile", ["smoke", "ci"])
+@pytest.mark.parametrize(("profile", "seed"), crossed(["smoke", "ci"], range(12), of=4))
 def test_power_is_reported_of_whole_profiles_only(profile, seed):
     whole = profile_of(profile, PROGRAM, Selection(**({"seed": 0} | drawn(seed, SAME))), "p")
     assert kind.power_of(whole, "", DECIDED) == f"measured of {profile}"

@@ -51,7 +51,11 @@ def rival():
     os.waitpid(pid, 0)
 
 
-@pytest.mark.parametrize("below", [False, True], ids=["itself", "below a process that sleeps"])
+@pytest.mark.parametrize(
+    "below",
+    [pytest.param(False, marks=pytest.mark.nightly), True],
+    ids=["itself", "below a process that sleeps"],
+)
 def test_a_starved_program_is_not_judged(rival, below):
     code = PINNED % rival + BEHIND + WORK % 1e9
     begin = time.monotonic()
