@@ -14,6 +14,7 @@ from sstep_reference import Kernel, SingularSystemError  # the package in refere
 from sstep_reference.arithmetic import Arithmetic, Balls
 
 from sstep_verify.oracle.balls.exact_kernel import (
+    Followed,
     PanelColumns,
     exact_kernel,
     step_error,
@@ -189,7 +190,9 @@ class Oracle:
         bits: int = FIRST_BITS,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Enclose what is wrong about one stored step (`step_error`); a (m,), draws and ends (b,)."""
-        return step_error(problem, self.kernel(bits), before, after, draws)
+        kernel = self.kernel(bits)
+        followed = self.kept(("followed", bits), lambda: Followed(kernel.arithmetic))
+        return step_error(problem, kernel, before, after, draws, followed)
 
     def values(
         self, problem: Problem, alphas: Sequence[np.ndarray], bits: int = BITS

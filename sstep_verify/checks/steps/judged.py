@@ -202,10 +202,11 @@ class StepJudge:
 
     def alpha_before(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The run's own a before a step, shape (m,)."""
-        state = self._first_state(trajectory)
-        self._skip(trajectory, state, 0, iteration)
         alpha = np.array(trajectory.alphas[0], dtype=np.float64)
-        alpha[self.rows.columns] = state.alpha
+        for first in range(0, iteration, 1 << 16):
+            draws, log = self.logged(trajectory, first, min(first + (1 << 16), iteration))
+            # Of a repeated coordinate the last value stays.
+            alpha[draws.ravel()] = log.ravel()
         return alpha
 
     def step_error(

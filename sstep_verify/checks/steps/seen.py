@@ -57,11 +57,13 @@ def exact_steps(judged: JudgedRun) -> list[Comparison]:
     telling = _telling(judged) if most > len(why) else {}
     for iteration, errors in telling.items():
         why.setdefault(iteration, f"shows_{next(iter(errors))}")
-    comparisons = (
-        _exact(judged, iteration, why[iteration], telling.get(iteration, {}))
-        for iteration in list(why)[:most]
-    )
-    return [comparison for comparison in comparisons if comparison.bound < math.inf]
+    chosen = list(why)[:most]
+    # In their order in the run, since the oracle makes again what an alpha before did not have.
+    made = {
+        iteration: _exact(judged, iteration, why[iteration], telling.get(iteration, {}))
+        for iteration in sorted(chosen)
+    }
+    return [made[iteration] for iteration in chosen if made[iteration].bound < math.inf]
 
 
 def _telling(judged: JudgedRun) -> dict[int, dict[str, tuple[float, float]]]:

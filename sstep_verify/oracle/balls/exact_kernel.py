@@ -45,19 +45,44 @@ def classical_run(
     return classical_steps(problem.loss, kernel, problem.targets.tolist(), initial, blocks, trace)
 
 
+class Followed:
+    """Stored vectors of m numbers in an arithmetic: entries that the one before had are not made again."""
+
+    def __init__(self, arithmetic: Arithmetic):
+        self._arithmetic = cast(Any, arithmetic)
+        self._stored: np.ndarray = np.empty(0)
+        self._numbers: Any = None
+
+    def at(self, stored: np.ndarray) -> Any:
+        """A vector of its own with the numbers of a stored one, shape (m,), all finite."""
+        if self._numbers is None:
+            self._numbers = self._arithmetic.vector(stored)
+        else:
+            other = np.flatnonzero(stored != self._stored)
+            for i, value in zip(other.tolist(), stored[other].tolist(), strict=True):
+                self._numbers[i] = self._arithmetic.number(value)
+        self._stored = stored.copy()
+        return self._numbers.copy()
+
+
 def step_error(
-    problem: Problem, kernel: Kernel, before: np.ndarray, after: np.ndarray, draws: np.ndarray
+    problem: Problem,
+    kernel: Kernel,
+    before: np.ndarray,
+    after: np.ndarray,
+    draws: np.ndarray,
+    followed: Followed,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Enclose what is wrong about one stored step, coordinate by coordinate; 0 of an exact one.
 
     K-SVM: the distance of the new value from that of the classical reference (Algorithm 1). K-RR: what the
     increment leaves of its right-hand side, ``|y - m a - K a / lambda|`` at the a after the step; of a
     coordinate that the block holds c times m meets the c-th part of the increment only. Over the exact
-    kernel in `Balls`; stored vectors (a), shape (m,), are finite, and b coordinates drawn. Returns
-    the ends of float64 intervals, shape (b,) each.
+    kernel in `Balls`; stored vectors (a), shape (m,), are finite, and b coordinates drawn. `followed` makes
+    their numbers. Returns the ends of float64 intervals, shape (b,) each.
     """
     arithmetic, drawn = cast(Any, kernel.arithmetic), draws.tolist()
-    vector = arithmetic.vector(after)
+    vector = followed.at(after)
     if problem.is_svm:
         start = vector.copy()
         for i in drawn:

@@ -204,6 +204,24 @@ def test_what_explains_a_failure_is_looked_for_after_one_only_and_where_wrong_st
     assert StepJudge(case, Oracle(case.problem)).run(wrong).wrong.tolist() == [59]
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_alpha_before_a_step_is_what_the_log_says_step_by_step(task):
+    """Where blocks hold a coordinate several times as well: all its draws have the last logged value."""
+    case, run = logged(task)
+    if task == "krr":
+        stream = IndexStream("numpy-pcg64", case.problem.samples, 4, 60, 3, replacement=True)
+        case, tested = replace(case, stream=stream), ProductionSolver()
+        run = tested.run(RunRequest(case.problem, stream, 4, 60, log=True))
+    judge, draws = StepJudge(case, Oracle(case.problem)), case.stream.blocks(0, 60)
+    assert task != "krr" or any(np.unique(block).size < block.size for block in draws)
+    alpha = run.alphas[0].copy()
+    for k in range(61):
+        assert np.array_equal(judge.alpha_before(run, k), alpha)
+        for i, value in zip(draws[k].tolist(), run.log[k].tolist(), strict=True) if k < 60 else ():
+            alpha[i] = value
+    assert np.array_equal(alpha, run.final)
+
+
 class Counting(Oracle):
     """Notes the precisions that steps are replayed with."""
 

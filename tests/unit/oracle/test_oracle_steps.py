@@ -11,7 +11,7 @@ import pytest
 from sstep_reference import exact_fraction
 from sstep_reference.arithmetic import Balls, Rational
 
-from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import Followed, exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.window_ends import begun_window
 from sstep_verify.problems import BoxedLoss, Hinge, LinearKernel, PolynomialKernel, Problem, Ridge
@@ -55,6 +55,37 @@ def test_the_distance_of_a_clipped_value_is_enclosed(stored):
     (lower,), (upper,) = Oracle(problem).step_error(problem, before, after, np.array([2]), 192)
     assert Fraction(lower) <= abs(Fraction(stored) - exact) <= Fraction(upper)
     assert upper - lower <= 1e-12
+
+
+def test_numbers_of_a_followed_vector_are_those_made_at_once():
+    generator, arithmetic = np.random.Generator(np.random.PCG64(6)), Balls(192)
+    followed, stored = Followed(arithmetic), generator.standard_normal(9)
+    for changed in (0, 1, 3, 9, 0):
+        places = generator.permutation(9)[:changed]
+        stored[places] = generator.choice([0.0, -0.0, 5e-324, -1e308, 1 / 3], changed)
+        numbers = followed.at(stored)
+        assert [*map(float, numbers)] == stored.tolist()
+        for one, other in zip(numbers, arithmetic.vector(stored), strict=True):
+            assert one.is_exact()
+            assert one == other
+        numbers[0] = arithmetic.number(7)  # It is the caller's own.
+    assert [*map(float, followed.at(stored))] == stored.tolist()
+
+
+def test_a_step_is_enclosed_alike_whatever_the_oracle_was_asked_before():
+    generator = np.random.Generator(np.random.PCG64(9))
+    data, targets = generator.standard_normal((8, 3)), generator.standard_normal(8)
+    for loss, block in ((Ridge(0.3), 3), (Hinge(0.7), 1)):
+        labels = targets if block > 1 else np.sign(targets)
+        problem = Problem("asked", data, labels, LinearKernel(), loss)
+        oracle = Oracle(problem)
+        for _ in range(6):
+            before, draws = np.abs(generator.standard_normal(8)), generator.integers(8, size=block)
+            after = before.copy()
+            after[draws] = np.abs(generator.standard_normal(8))[draws]
+            found = oracle.step_error(problem, before, after, draws)
+            alone = Oracle(problem).step_error(problem, before, after, draws)
+            assert np.array_equal(found, alone)
 
 
 @dataclass(frozen=True)
