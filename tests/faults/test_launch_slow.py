@@ -46,7 +46,7 @@ def test_a_call_that_makes_progress_for_ever_is_not_judged():
     [
         pytest.param(faults.slow_rounds, (1, 1e6), id="asleep", marks=pytest.mark.nightly),
         pytest.param(faults.rounds, ("loop", 1), id="loop"),
-        pytest.param(faults.rounds, ("skipped", 1), id="skipped"),
+        pytest.param(faults.rounds, ("skipped", 1), id="skipped", marks=pytest.mark.nightly),
     ],
 )
 def test_no_progress_is_a_hang_in_bounded_time(function, given):

@@ -35,7 +35,7 @@ def watched(folder, ranks: int, fault: str, guilty: int, limit: str = LIMIT, *mo
         pytest.param(2, "stopped", 0, "suspect: rank 0\n", marks=pytest.mark.nightly),
         pytest.param(3, "stopped", 2, "suspect: rank 2\n", marks=pytest.mark.nightly),
         pytest.param(3, "late", 1, "suspect: rank 1\n", marks=pytest.mark.nightly),
-        (3, "skipped", 1, "suspect: rank 1"),
+        pytest.param(3, "skipped", 1, "suspect: rank 1", marks=pytest.mark.nightly),
         pytest.param(
             2, "skipped", 1, "suspect: rank 0, 1 (all wait, and no majority", marks=pytest.mark.nightly
         ),
