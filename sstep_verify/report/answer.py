@@ -7,7 +7,6 @@ errors that would have shown; and what was not looked at.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 from sstep_verify.errors import counted
 from sstep_verify.quantities import KERNEL
-from sstep_verify.report.case import Case, noun_of
+from sstep_verify.report.case import CSR, DENSE, HELD, Case, noun_of
 from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.plain import count, grouped, promised, rounded_up
 from sstep_verify.report.results import MULTIPLES, TOO_FEW, Results, TooFew
@@ -418,10 +417,10 @@ def _never_met(cases: Sequence[Case], compared: Iterable[dict]) -> Iterable[str]
     blocks = [case.block for case in cases if case.task == "krr"]
     if blocks and max(blocks) == 1:
         yield "blocks of several coordinates (every b was 1)"
-    forms = {_form_of(case) for case in cases}
-    if forms == {"dense"}:
+    forms = {case.facts.get(HELD) for case in cases}
+    if forms == {DENSE}:
         yield "data held as CSR (all were dense arrays)"
-    if forms == {"csr"}:
+    if forms == {CSR}:
         yield "data held as dense arrays (all were CSR)"
     # A case whose stream begins later has a first alpha of its own.
     later = {case.id for case in cases if "start=" in case.id}
@@ -429,22 +428,6 @@ def _never_met(cases: Sequence[Case], compared: Iterable[dict]) -> Iterable[str]
     begun = any(one["case"] in later or _noted(one, NoteKind.CONTINUED) for one in inside)
     if not begun and any(case.of_runs for case in cases):
         yield "runs that begin elsewhere than at alpha = 0"
-
-
-def _form_of(case: Case) -> str:
-    """How a function was given the data, dense or csr; empty where the record does not say it.
-
-    A program gets a file, which is the same for both.
-    """
-    _, function, name = case.id.rpartition("/")[2].rpartition(":")
-    stated = {"dense", "csr"}.intersection(name.split("-")[1:])
-    made = is_made(case.dataset)
-    return "" if not function else stated.pop() if stated else "dense" * made
-
-
-def is_made(dataset: str) -> bool:
-    """Whether an embedded set of a size that its name says, which is a dense array."""
-    return re.fullmatch(r"(sized|edges|middle|dense)-\d+x\d+(_regression|_one_label)?", dataset) is not None
 
 
 def has_one_label(dataset: str) -> bool:

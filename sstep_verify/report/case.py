@@ -23,9 +23,14 @@ NOTHING_RUN = "nothing was run: the vector was handed over"
 NOTHING_BACK = "an error ended it"
 """Why a run ended whose solver raised an error, or whose program failed."""
 
+HELD = "data_held_as"
+"""Fact of a case: in which of these forms a function was given the data; a program gets a file."""
+
+DENSE, CSR = "dense array", "CSR"
+
 OF_A_RUN = (
     "solver", "solver_options", "level", "exchange", "ranks", "index_stream", "s_not_replayed",
-    "further_s",
+    "further_s", HELD,
 )  # fmt: skip
 """Facts of a case that say how its runs were made."""
 

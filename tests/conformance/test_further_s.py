@@ -13,12 +13,14 @@ from daily import some
 
 from sstep_verify import CallableSolver, Declaration, verify
 from sstep_verify.campaign import PROFILES, profile
+from sstep_verify.campaign.headline import FURTHER
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.profile import SHARED, further_s, seeded
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.redrawn import ANCHORED
 from sstep_verify.campaign.run import run_campaign
+from sstep_verify.report.case import CSR, HELD
 
 SMOKE, CI = read_definition("smoke").families, read_definition("ci").families
 (RBF,) = (one for one in SMOKE if one.task == ("svm-l1",) and one.kernel[0].name == "rbf")
@@ -53,6 +55,8 @@ def test_a_solver_that_is_right_at_the_s_of_the_profile_alone_is_refused(seed):
     wrong = {one["s"] for one in found.failures}
     assert found.results.summary.exit_code == 1
     assert wrong == drawn
+    assert [one.facts[FURTHER] for one in found.results.cases] == [[*drawn]]
+    assert {one.facts[HELD] for one in found.results.cases} == {CSR}
     assert len(drawn) == 1
     assert f"seed={seed}" in found.failures[0]["replay"]
     # And it is the correction that is refused: with it, the same solver is right at the same s.

@@ -21,7 +21,7 @@ from sstep_verify.campaign.artefact.verdicts import keep_artefacts, keep_runs
 from sstep_verify.campaign.cases import case_in_report, load_data, out_of_range
 from sstep_verify.campaign.headline import FINAL_ONLY, FURTHER, LEVEL, judges_ends, roll_up
 from sstep_verify.campaign.model import REFUSED, Finished, Plan, Unit, attempted, say, tell
-from sstep_verify.campaign.verdicts.case import Memory, make_case, memory_of
+from sstep_verify.campaign.verdicts.case import make_case, memory_of
 from sstep_verify.campaign.verdicts.family import CaseSpec
 from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences, exact_iterations
 from sstep_verify.campaign.verdicts.runs import (
@@ -177,7 +177,7 @@ class _Judged:
             status=status,
             s=case.s_values,
             reason=reason,
-            facts=_facts(case, reference, memory_of(spec, case)) | ({REMARKS: remarks} if remarks else {}),
+            facts=_facts(spec, case, reference) | ({REMARKS: remarks} if remarks else {}),
             runs=tuple(made.runs),
             series=(*made.series, *drifts),
             lines=tuple(lines),
@@ -271,13 +271,16 @@ def _stream_words(case: Case) -> str:
     return f"{stream.kind}, PCG64 seed {stream.seed}"
 
 
-def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object]:
+def _facts(spec: CaseSpec, case: Case, reference: Reference) -> dict[str, object]:
+    family, memory = spec.family, memory_of(spec, case)
     declared, exchange = case.declaration, case.declaration.exchange
     counts = {
         "gram_rows": exchange.rows if exchange else 0,
         "cache_words": exchange.words if exchange else 0,
         "weights": declared.weights,
     }
+    tested = family.given is not None or is_external(family.solver)
+    function = tested and not (family.is_program or family.is_vector)
     not_replayed = [s for s in case.s_values if not window_replay.replayable(case, s)]
     return {
         "largest_off_diagonal_kernel_entry": reference.largest_off_diagonal,
@@ -292,4 +295,5 @@ def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object
         "index_stream": _stream_words(case),
         "s_not_replayed": not_replayed or "none",
         **({FURTHER: [*case.further]} if case.further else {}),
+        **({report.HELD: report.CSR if case.problem.is_sparse else report.DENSE} if function else {}),
     }

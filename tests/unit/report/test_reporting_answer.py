@@ -7,7 +7,6 @@ import math
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,9 +16,9 @@ from test_reporting_page import Page, html_of
 from sstep_verify.problems.data import embedded
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report import budget, write
-from sstep_verify.report.answer import Count, answer_of, by_s, has_one_label, is_made, unseen
+from sstep_verify.report.answer import Count, answer_of, by_s, has_one_label, unseen
 from sstep_verify.report.cards import lines
-from sstep_verify.report.case import GAP, Run, Series
+from sstep_verify.report.case import CSR, DENSE, GAP, HELD, Run, Series
 from sstep_verify.report.plain import count, promised
 from sstep_verify.report.ratios import PARTS, not_drawn, not_drawn_in_words, points, ratios
 from sstep_verify.report.results import MULTIPLES
@@ -261,32 +260,15 @@ def test_what_none_of_the_problems_has_is_not_looked_at():
 
 
 def test_the_form_of_data_that_no_function_was_given_is_not_looked_at():
-    """Data of a file are of either form, and a program gets a file of samples in both."""
-
-    def one(name, dataset="sized-18x3"):
-        return case(f"{dataset}/linear/svm-l1/C=1/{name}", dataset=dataset)
-
-    dense, sparse = one("mine:solver-start=3"), one("mine:solver-csr-start=3")
-    stated, of_file = one("mine:solver-dense", "duke"), one("mine:solver", "duke")
+    """A program gets a file of samples, which is the same for both."""
+    dense, sparse = (replace(case(held), facts={HELD: held}) for held in (DENSE, CSR))
+    of_file = case("program")
     expected = [
-        ((dense,), {"csr"}), ((sparse,), {"dense"}), ((dense, sparse), set()), ((dense, stated), {"csr"}),
-        ((dense, of_file), set()), ((sparse, of_file), set()), ((stated, sparse), set()),
-        ((one("dcd"),), set()), ((one("dcd-csr-P=2"),), set()),
+        ((dense,), {"csr"}), ((sparse,), {"dense"}), ((dense, sparse), set()),
+        ((dense, of_file), set()), ((sparse, of_file), set()), ((of_file,), set()),
     ]  # fmt: skip
     for cases, names in expected:
         assert not_met(*cases, notes=(ELSEWHERE,)) == names
-
-
-@pytest.mark.parametrize("like", [*embedded.LIKE, "duke", "my"])
-@pytest.mark.parametrize("end", ["", embedded.ONE_LABEL, embedded.REGRESSION, "_other"])
-def test_data_of_a_named_size_are_known_to_be_dense_by_their_name(like, end):
-    name = f"{like}-15x9{end}"
-    assert embedded.knows(name) <= is_made(name)
-    assert not is_made(like + end)
-    if embedded.knows(name):
-        assert isinstance(embedded.read(name)[0], np.ndarray)
-    if like not in embedded.LIKE or end == "_other":
-        assert not is_made(name)
 
 
 def test_a_start_elsewhere_was_looked_at_where_a_run_was_continued_or_had_a_first_alpha():
