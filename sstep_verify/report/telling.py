@@ -74,8 +74,9 @@ def telling(verdicts: Sequence[Judged]) -> Judged:
     """One that is correct by another convention, or explains the answer; one on one part; else the first.
 
     What relates two runs tells less than what a run itself breaks, and so does an error that the solver
-    raised in some run: it is what the solver says, where another verdict says what is wrong. A verdict that
-    explains nothing tells less than one at the same s that names known defects.
+    raised in some run: it is what the solver says, where another verdict says what is wrong. A fault of a
+    continued run tells nothing of continuing where a plain run is faulty, too. A verdict that explains
+    nothing tells less than one at the same s that names known defects.
     """
     correct = next((one for one in verdicts if _hinted(one, HintKind.CONVENTION)), None)
     if correct is not None:
@@ -83,12 +84,19 @@ def telling(verdicts: Sequence[Judged]) -> Judged:
     answers = (one for one in verdicts if one.check == OPTIMUM)
     if named := next((one for one in answers if one.hints or one.evidence.get(OF_A_VECTOR)), None):
         return named
-    parts = (one for one in verdicts if one.check != SAME_BITS and on_one_part(one))
+    plain = any(one.check in REPLAYS and not _on_continued(one) for one in verdicts)
+    runs = (one for one in verdicts if not (plain and _on_continued(one)))
+    parts = (one for one in runs if one.check != SAME_BITS and on_one_part(one))
     told = next(parts, verdicts[0])
     if told.defects or any(hint.kind in BRIEF_HINTS for hint in told.hints):
         return told
     named_here = (one for one in verdicts if one.s == told.s and one.defects)
     return next(named_here, told)
+
+
+def _on_continued(verdict: Verdict) -> bool:
+    """Whether a verdict on steps or windows is on a run that continues a plain one."""
+    return verdict.check in REPLAYS and verdict.place is not None and bool(verdict.place.run)
 
 
 def on_one_part(verdict: Verdict) -> bool:

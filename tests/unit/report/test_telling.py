@@ -72,6 +72,14 @@ def test_a_later_s_that_names_one_part_stands_for_the_problem():
     assert failure.verdict["defects"][0]["names"] == ["tail-lost"]
 
 
+def test_a_faulty_continued_run_stands_for_the_problem_only_where_no_plain_run_is_faulty():
+    continued = wrong(6, requirement="S-2.8", place=Place(0, 6, 2, run="s=6/continued"))
+    failure = the_failure(wrong(1, requirement="S-3.1"), continued)
+    assert (failure.check, failure.s) == (STEPS, 1)
+    for other in ([], [wrong(1, "contract", requirement="")]):
+        assert the_failure(*other, continued).s == 6
+
+
 def test_a_verdict_that_names_defects_stands_before_one_at_its_s_that_explains_nothing():
     told = [wrong(1, requirement="S-3.1"), wrong(1, ENDS, requirement="S-2.3", defects=(TAIL,))]
     for own in (told, [replace(told[0], requirement="S-3.12"), told[1]]):
