@@ -343,7 +343,8 @@ HINTS: dict[HintKind, Callable[..., str]] = {
     HintKind.FACTORISATION: lambda name: f"Check the declared factorisation: {name} would allow this.",
     HintKind.LOG_OF_INCREMENTS: lambda: "The log holds increments; it must hold the new values.",
     HintKind.LOG_NOT_WRITTEN: lambda count, of, first: (
-        f"{count:.0f} of {of:.0f} entries of the log are NaN, the first in step {first:.0f}."
+        f"{count:.0f} of {of:.0f} entries of the log {'is' if count == 1 else 'are'} NaN, "
+        f"the first in step {first:.0f}."
         if count < of
         else "No entry of the log was written; write the new values into it, or declare no log."
     ),
@@ -877,7 +878,7 @@ _NAMED: dict[str, Callable[[Verdict, Place], str]] = {
 
 
 def cause(defects: tuple[Defect, ...], *, in_part: bool = False) -> str:
-    """The defects that reproduce a FAIL, the first three in words, each with its name.
+    """The defects that reproduce a FAIL, the first three in words, each with its name, and how many more.
 
     In a part of the run only, where each would change correct values. It is called the cause where it is
     the only one, in the whole run, and nothing else is known to end there.
@@ -888,7 +889,8 @@ def cause(defects: tuple[Defect, ...], *, in_part: bool = False) -> str:
     if len(defects) == 1 and not (shared or in_part):
         of = "" if defects[0].part is None else f" of {_part(defects[0].part)}"
         return f"Cause{of}: {defect_in_words(defects[0])}."
-    several = "; ".join(map(_with_part, defects[:SHOWN]))
+    more = (f"and {len(defects) - SHOWN} more",) * (len(defects) > SHOWN)
+    several = "; ".join((*map(_with_part, defects[:SHOWN]), *more))
     where = " if present only in a part of the run" * in_part
     reproduce = f"reproduce{'s' * (len(defects) == 1)} it{where}"
     return f"{counted(len(defects), 'known defect')} {reproduce}: {several}.{shared}"

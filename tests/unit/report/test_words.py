@@ -18,6 +18,7 @@ from sstep_verify import checks
 from sstep_verify.checks.contract import ITEMS as CONTRACT_ITEMS
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.final_vector import ALONE
+from sstep_verify.meanings import MEANINGS
 from sstep_verify.report import words
 from sstep_verify.verdict import (
     BY_INCREMENT,
@@ -465,6 +466,23 @@ def test_the_way_out_of_a_vector_outside_its_box_names_what_the_box_allows():
     ]
     assert ["--tolerance 0.001" in one for one in said] == [True, True, False]
     assert ["times C" in one for one in said] == [False, True, False]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_as_many_defects_are_named_or_counted_as_the_reason_says(seed):
+    generator = random.Random(seed)
+    names = generator.sample(sorted(MEANINGS), 2 + seed)
+    said = words.cause(tuple(Defect((name,), None, ("S-3.1",)) for name in names), in_part=seed % 2 == 0)
+    listed = [name for name in names if f"({name})" in said]
+    more = re.search(r"; and (\d+) more\.", said)
+    assert listed == names[:3]
+    assert len(listed) + (int(more[1]) if more else 0) == int(said.split()[0]) == len(names)
+
+
+@pytest.mark.parametrize(("count", "verb"), [(1, "is"), (2, "are")])
+def test_the_verb_of_entries_that_a_log_lacks_has_their_number(count, verb):
+    said = words.HINTS[HintKind.LOG_NOT_WRITTEN](count, 95, 7)
+    assert f"{count} of 95 entries of the log {verb} NaN" in said
 
 
 @pytest.mark.parametrize("name", KINDS)
