@@ -94,7 +94,7 @@ class Ends:
         self.off = self._off() if self.refined else 0.0
 
     def _off(self) -> float:
-        residuals, most = self._finisher.systems(self.window, NONE).residuals, self._most
+        residuals, most = self._finisher.systems(self.window, NONE).residuals(), self._most
         if max(most, default=1) > 1:
             total = 0.0
             for residual, times in zip(residuals, most, strict=True):

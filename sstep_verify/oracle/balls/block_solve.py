@@ -64,17 +64,10 @@ def refined(arithmetic: Any, finisher: Solve) -> Solve:
 
 
 class RefinedBlocks:
-    """Solves the block systems of one window, and notes how far each solution is from exact.
+    """Solves the block systems of one window, and says how far solutions are from exact.
 
     Their entries have a mutation; `right` is the same without it, from whose matrices the wrong ones are
     then made. These are kept for one step: those of all steps of a long window take 100 MB.
-
-    Attributes
-    ----------
-    residuals : list of float
-        Upper bound on the Euclidean norm of each solution's residual. Since the exact system is
-        ``>= m I``, a solution is within ``residual / sqrt(m)`` of the exact one in the norm of that system,
-        which is the M-norm where the coordinates of the block are distinct.
     """
 
     def __init__(
@@ -90,7 +83,7 @@ class RefinedBlocks:
         self._systems: dict[int, Any] = {}
         self._factors: dict[int, Any] = {}
         self._floats_of: dict[int, tuple[np.ndarray, Any]] = {}
-        self.residuals: list[float] = []
+        self._solved: dict[int, tuple[Any, Any]] = {}
 
     def __call__(self, step: int, rhs: BallVector) -> BallVector:
         """Solution of the system of a step as exact points, a vector of length b."""
@@ -98,11 +91,24 @@ class RefinedBlocks:
         with self._arithmetic.working():
             matrix = self._system(step)
             solution = self._solution(step, matrix, right)
-            residual = (right - matrix * solution).entries()
-        largest = max((magnitude_interval(value)[1] for value in residual), default=0.0)
-        # Entries no larger than the largest, and their root: no square that may underflow.
-        self.residuals.append(upward(math.sqrt(len(residual)) * largest))
+        self._solved[step] = right, solution
         return BallVector(column=solution)
+
+    def residuals(self) -> list[float]:
+        """Upper bounds on the Euclidean norms of the residuals of all steps, as they were solved last.
+
+        The systems have no mutation. As the exact one is ``>= m I``, a solution is within
+        ``residual / sqrt(m)`` of the exact one in the norm of that system, which is the M-norm where the
+        coordinates of the block are distinct.
+        """
+        found = []
+        for step, (right, solution) in self._solved.items():
+            with self._arithmetic.working():
+                residual = (right - self._system(step) * solution).entries()
+            largest = max((magnitude_interval(value)[1] for value in residual), default=0.0)
+            # Entries no larger than the largest, and their root: no square that may underflow.
+            found.append(upward(math.sqrt(len(residual)) * largest))
+        return found
 
     def _solution(self, step: int, matrix, right):
         """Points near the solution; SingularSystemError where neither way finds any."""
