@@ -26,7 +26,7 @@ from sstep_verify.recurrence.mutation import (
     Mutation,
     local_window,
 )
-from sstep_verify.recurrence.steps import finisher_of, mutable_window
+from sstep_verify.recurrence.steps import STORE, finisher_of, mutable_window, stored_otherwise
 from sstep_verify.rounding.block.repeats import growth, most_often
 
 
@@ -113,8 +113,17 @@ class Ends:
     def __call__(self, mutation: Mutation) -> Any:
         """The end with a mutation."""
         if mutation not in self._ends:
-            self._ends[mutation] = mutable_window(self.arithmetic, self.window, self._finisher, mutation)
+            if mutation.changes.keys() <= STORE:
+                end = stored_otherwise(self.arithmetic, self.window, self._increments, mutation)
+            else:
+                end = mutable_window(self.arithmetic, self.window, self._finisher, mutation)
+            self._ends[mutation] = end
         return self._ends[mutation]
+
+    @property
+    def _increments(self) -> list:
+        """The increments of each step of the right recurrence."""
+        return [[step.increment] for step in self.log] if self.problem.is_svm else self.log
 
     def tried(self, mutation: Mutation) -> tuple[Any, SvmSteps | RidgeSteps]:
         """The end with a mutation, and its steps; neither is kept."""

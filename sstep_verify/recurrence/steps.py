@@ -17,6 +17,9 @@ from typing import Any, ClassVar
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE, LocalWindow, Mutation, Scalar, Vector, weighted_by
 
+STORE = {"write_back", "boundary"}
+"""Factors of a mutation that act on what a window stores, after its steps."""
+
 BlockSolve = Callable[[int, Any], Any]
 """Solves the system of step j of the window for a right-hand side: ``solve(j, rhs) -> vector``."""
 
@@ -278,9 +281,29 @@ def mutable_window(
                 for i in block:
                     weighted[i] = window.targets[i] * increments[i]
         gained = list(last if mutation.assign_once else assigned)
-        stored, lost = number(mutation.write_back), 1 - number(mutation.boundary)
-        if mutation.boundary != 1:
-            for place, increment in zip(window.draws[-1], latest, strict=False):
-                gained[place] = gained[place] - lost * increment
-        changes = zip(window.start, gained, strict=True)
-        return arithmetic.vector([start + stored * change for start, change in changes])
+        return _stored(arithmetic, window, mutation, gained, latest)
+
+
+def stored_otherwise(
+    arithmetic: Any, window: LocalWindow, steps: Sequence[Sequence[Scalar]], mutation: Mutation
+) -> Vector:
+    """The end of `mutable_window` with a mutation of `STORE` alone, from the increments of right steps."""
+    with arithmetic.working():
+        gained = arithmetic.zeros(len(window.coordinates))
+        for block, increments in zip(window.draws, steps, strict=True):
+            for i, increment in zip(block, increments, strict=True):
+                gained[i] = gained[i] + increment
+        return _stored(arithmetic, window, mutation, list(gained), steps[-1])
+
+
+def _stored(
+    arithmetic: Any, window: LocalWindow, mutation: Mutation, gained: list, latest: Sequence[Scalar]
+) -> Vector:
+    """What a window stores of what its coordinates gained, the latest step's increments among it."""
+    number = arithmetic.number
+    stored, lost = number(mutation.write_back), 1 - number(mutation.boundary)
+    if mutation.boundary != 1:
+        for place, increment in zip(window.draws[-1], latest, strict=False):
+            gained[place] = gained[place] - lost * increment
+    changes = zip(window.start, gained, strict=True)
+    return arithmetic.vector([start + stored * change for start, change in changes])

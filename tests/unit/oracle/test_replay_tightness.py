@@ -15,7 +15,7 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.window_ends import Ends, begun_window
 from sstep_verify.problems import Hinge, PolynomialKernel, Problem, Ridge, SquaredHinge
-from sstep_verify.recurrence.mutation import NONE, Mutation, off_by
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 
 BITS = 192
 SAMPLES = 14
@@ -99,3 +99,21 @@ def test_balls_hold_the_exact_ends_and_are_as_narrow_as_before(task, block, step
             assert apart * problem.samples**0.5 <= ends.off
             width = max(width, ends.off)
     assert 0.0 < width <= 2 * wide * 2.0**-BITS
+
+
+@pytest.mark.parametrize(
+    ("task", "block"), [("svm-l1", 1), ("svm-l2", 1), ("krr", 1), ("krr", 3), ("krr", 13)]
+)
+def test_ends_that_are_stored_otherwise_are_those_of_steps_made_again(task, block):
+    problem, generator = _problem(task, 5), np.random.Generator(np.random.PCG64(6))
+    stored = left_out(quantities.WRITE_BACK), left_out(quantities.BOUNDARY)
+    both = Mutation("both", write_back=2, boundary=Fraction(1, 3))
+    for steps in (1, 2, 20):
+        draws = np.array([generator.permutation(problem.samples)[:block] for _ in range(steps)])
+        found, ends = _ends(problem, Balls(BITS), draws, (*stored, both))
+        for mutation, end in zip((*stored, both), found, strict=True):
+            again, _ = ends.tried(mutation)  # makes all steps
+            for one, other in zip(end, again, strict=True):
+                assert one.mid() == other.mid()
+                assert one.rad() == other.rad()
+        assert any(one != other for one, other in zip(found[0], ends.unmutated, strict=True))
