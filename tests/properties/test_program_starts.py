@@ -139,7 +139,9 @@ class Kept:
         return outcome
 
 
-@pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "seed", [pytest.param(0, marks=pytest.mark.nightly), 1, pytest.param(2, marks=pytest.mark.nightly)]
+)
 def test_starts_are_announced_of_the_problems_that_are_run(made, monkeypatch, seed, tmp_path):
     generator = np.random.Generator(np.random.PCG64([71, seed]))
     program = described(tmp_path, ("log", "final")[seed % 2])

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from daily import crossed
 
 from sstep_verify.cli import main, work
 from sstep_verify.cli.commands import oracle, run
@@ -94,8 +95,9 @@ sys.exit(subprocess.run(sys.argv[2:], env=os.environ | json.loads(sys.argv[1])).
 """
 
 
-@pytest.mark.parametrize("pair", PLACES[:2])
-@pytest.mark.parametrize("words", [["explain", "box"], ["solve", "--nosuch"]], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    ("words", "pair"), crossed([["explain", "box"], ["solve", "--nosuch"]], PLACES[:2], of=2)
+)
 def test_a_rank_that_no_launcher_made_says_so(pair, words):
     """One line, and none where a launcher has left more than the pair of variables."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(environment.OF_A_RANK)}

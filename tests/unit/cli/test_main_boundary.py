@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 import pytest
+from daily import crossed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -153,9 +154,9 @@ def interrupted_at(module, way, tmp_path, before="signal.default_int_handler"):
     )
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    "module", ["sstep_verify.cli.main", "click", "sstep_verify.ranks.environment", "numpy"]
+    ("module", "way"),
+    crossed(["sstep_verify.cli.main", "click", "sstep_verify.ranks.environment", "numpy"], WAYS, of=2),
 )
 def test_an_interrupt_while_modules_are_imported_is_one_line(module, way, tmp_path):
     found = interrupted_at(module, way, tmp_path)
@@ -241,7 +242,10 @@ def test_an_error_met_within_a_function_of_a_package_is_ours(kind):
     assert boundary.told(met.value) == ("", 4)
 
 
-@pytest.mark.parametrize(("words", "code"), [(["explain", "box"], 0), (["explain", "no such check"], 2)])
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [pytest.param(["explain", "box"], 0, marks=pytest.mark.nightly), (["explain", "no such check"], 2)],
+)
 def test_a_prompt_asked_for_by_the_environment_changes_no_exit_code(words, code):
     """Of Python itself with -i there is one, as asked."""
     ended = subprocess.run(

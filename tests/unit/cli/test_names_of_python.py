@@ -54,7 +54,7 @@ def called(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("variables", [{}, {SAFE_PATH: "yes"}])
+@pytest.mark.parametrize("variables", [pytest.param({}, marks=pytest.mark.nightly), {SAFE_PATH: "yes"}])
 def test_a_worker_starts_and_finds_the_neighbours_of_the_solver(folder, variables):
     (folder / "mine.py").write_text(MINE)
     (folder / "neighbour.py").write_text("ANSWER = 42\n")

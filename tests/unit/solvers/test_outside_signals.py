@@ -154,7 +154,10 @@ judge(ending("hang", "child"), PROBLEM, STREAM, 4)
 
 @pytest.mark.parametrize(
     "number",
-    [pytest.param(signal.SIGTERM, marks=pytest.mark.nightly), signal.SIGHUP, signal.SIGINT],
+    [
+        *(pytest.param(one, marks=pytest.mark.nightly) for one in (signal.SIGTERM, signal.SIGINT)),
+        signal.SIGHUP,
+    ],
 )
 def test_a_signal_that_ends_this_process_ends_its_program_first(tmp_path, number):
     program = TERMINATED.replace("FOLDER", repr(os.path.dirname(__file__)))

@@ -76,7 +76,7 @@ def test_a_program_that_gets_a_part_of_a_processor_may_take_longer(rival):
 @pytest.mark.parametrize(
     "code",
     [
-        pytest.param("while True: pass", id="loops"),
+        pytest.param("while True: pass", id="loops", marks=pytest.mark.nightly),
         pytest.param("import time; time.sleep(600)", id="sleeps"),
         pytest.param("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", id="is stopped"),
         pytest.param(BELOW % "while True: pass", id="loops below"),

@@ -60,7 +60,9 @@ LIBRARY = "import sstep_verify; sstep_verify.ProductionSolver; import scipy.lina
     [
         pytest.param(COMMAND, {}, "1", id="nothing asked"),
         pytest.param(COMMAND, {"OPENBLAS_NUM_THREADS": "2"}, "2", id="threads asked"),
-        pytest.param(COMMAND, {"OMP_NUM_THREADS": "2"}, None, id="threads asked otherwise"),
+        pytest.param(
+            COMMAND, {"OMP_NUM_THREADS": "2"}, None, id="threads asked otherwise", marks=pytest.mark.nightly
+        ),
         pytest.param(LIBRARY, {}, None, id="imported by others"),
     ],
 )
