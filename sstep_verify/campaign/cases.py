@@ -8,13 +8,14 @@ import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
 from sstep_verify.errors import InputError, closest, shown
-from sstep_verify.files.records import convert, strict
+from sstep_verify.files.records import convert, hints_of, strict
 from sstep_verify.problems import Kernel, Problem, kernel_from, losses
 from sstep_verify.problems.data.datasets import DataSet, knows, load
 from sstep_verify.problems.kernels import describe, identify, shortest
@@ -93,9 +94,9 @@ def read_table(table: dict, kind: type, where: str) -> dict[str, Any]:
     a list. InputError, which names file and place (`where`), if a key is missing or unknown, a value of
     another type or beyond its limits, or a list is empty, too long, or holds a value twice.
     """
-    given = convert(table, strict(kind, {Kernel: strict(KernelTable, {})}), where)
+    given = convert(table, _type_of_table(kind), where)
     values = {key: getattr(given, key) for key in table}
-    for key, hint in get_type_hints(kind).items():
+    for key, hint in hints_of(kind).items():
         if hint == tuple[Kernel, ...] and key in values:
             values[key] = tuple(_kernel(item, where) for item in table[key])
     for key, found in values.items():
@@ -105,9 +106,14 @@ def read_table(table: dict, kind: type, where: str) -> dict[str, Any]:
     return values
 
 
+@cache
+def _type_of_table(kind: type) -> Any:
+    return strict(kind, {Kernel: strict(KernelTable, {})})
+
+
 def limits(kind: type) -> dict[str, Range | OneOf]:
     """The limits of a record's fields."""
-    hints = get_type_hints(kind, include_extras=True)
+    hints = hints_of(kind, include_extras=True)
     return {
         key: limit
         for key, hint in hints.items()

@@ -56,8 +56,14 @@ def _strict(hint: Any, known: dict[Any, Any], tagged: bool) -> Any:
     return (tuple if origin is tuple else dict)[parts]
 
 
+@functools.cache
+def hints_of(kind: Any, include_extras: bool = False) -> Mapping[str, Any]:
+    """The type hints of a dataclass, evaluated once: at each table that takes longer than all else."""
+    return types.MappingProxyType(typing.get_type_hints(kind, include_extras=include_extras))
+
+
 def _struct(kind: Any, known: dict[Any, Any], tagged: bool) -> type[msgspec.Struct]:
-    hints = typing.get_type_hints(kind, include_extras=True)
+    hints = hints_of(kind, include_extras=True)
     held: list[Any] = []
     for item in fields(kind):
         entry = (item.name, _strict(hints[item.name], known, tagged))

@@ -39,6 +39,18 @@ def test_a_shipped_campaign_expands_to_distinct_cases(name):
     assert len(ids) == len(set(ids)) > 0
 
 
+def test_the_types_of_a_file_are_made_once(campaign, monkeypatch):
+    """To make them for every table took more than nine tenths of the time of reading a file."""
+    first = read_definition(campaign(GOOD))
+
+    def refuse(*_arguments, **_options):
+        raise AssertionError("hints were evaluated again")
+
+    monkeypatch.setattr("sstep_verify.files.records.typing.get_type_hints", refuse)
+    again = read_definition(campaign(GOOD.replace("[1, 4]", "[1, 8]")))
+    assert (first.families[0].s, again.families[0].s) == ((1, 4), (1, 8))
+
+
 def test_a_good_file_is_read(campaign):
     (family,) = read_definition(campaign(GOOD)).families
     assert (family.s, family.kernel[0].sigma, family.parameter) == ((1, 4), 0.5, (1.0,))
