@@ -196,6 +196,25 @@ def _first(results: Results) -> First | None:
     return First(*drawn, SLUG, " ".join(filter(None, (CAPTION, hidden))))
 
 
+class _Compiled(jinja2.BytecodeCache):
+    """Templates as this process has compiled them; Jinja compiles one again whose text has changed."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        """Fill it with what was compiled, if anything was."""
+        if bucket.key in self._code:
+            bucket.bytecode_from_string(self._code[bucket.key])
+
+    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        """Keep it."""
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
+
+
 def _page(
     results: Results,
     panels: Sequence[Panel],
@@ -212,6 +231,7 @@ def _page(
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_COMPILED,
     )
     shown = {
         f.__name__: f

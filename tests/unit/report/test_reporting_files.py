@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import replace
 
+import jinja2
 import junitparser
 import pytest
 from hypothesis import given
@@ -31,6 +33,32 @@ def test_same_document_gives_the_same_bytes(tmp_path):
     for path in sorted(folders[0].rglob("*")):
         if path.is_file():
             assert path.read_bytes() == (folders[1] / path.relative_to(folders[0])).read_bytes(), path
+
+
+def test_templates_are_compiled_once_and_again_when_their_text_changes(tmp_path, monkeypatch):
+    """To compile them takes most of the time of a small page; what was compiled is that of the same text only."""
+    kept = write_report(every_status(), tmp_path / "kept")
+    shutil.copytree(write.TEMPLATES, tmp_path / "templates")
+    compiled: list[str] = []
+    usual = jinja2.Environment.compile
+
+    def noted(environment, source, name=None, *more, **options):
+        compiled.append(name)
+        return usual(environment, source, name, *more, **options)
+
+    monkeypatch.setattr(jinja2.Environment, "compile", noted)
+    again = write_report(every_status(), tmp_path / "again")
+    assert compiled == []
+    assert (again / "index.html").read_bytes() == (kept / "index.html").read_bytes()
+    monkeypatch.setattr(write, "TEMPLATES", tmp_path / "templates")
+    write_report(every_status(), tmp_path / "moved")
+    assert "index.html" in compiled
+    compiled.clear()
+    template = tmp_path / "templates" / "index.html"
+    template.write_text(template.read_text("utf-8").replace("</body>", "<i>changed</i></body>"), "utf-8")
+    changed = write_report(every_status(), tmp_path / "changed")
+    assert compiled == ["index.html"]
+    assert "<i>changed</i>" in (changed / "index.html").read_text("utf-8")
 
 
 def test_replaces_an_older_report_entirely(tmp_path):
