@@ -215,6 +215,28 @@ def test_from_python_a_printed_part_is_judged_by_its_end(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("wrong", [slice(None), slice(3, None), slice(-1, None)])
+def test_a_run_most_of_whose_steps_are_correct_is_not_asked_for_other_draws(tmp_path, wrong):
+    case, runs, solver = ran(
+        file(tmp_path, '[conventions]\nstart = "zero"\n', "log"), "svm-l1", "step-replay"
+    )
+    (key,) = runs
+    draws, log = case.stream.blocks(0, runs[key].length), runs[key].log.copy()
+    spoilt = np.random.Generator(np.random.PCG64(3)).uniform(0.0, 1e-3, log.shape)
+    log[wrong] = spoilt[wrong]
+    alphas = np.zeros_like(runs[key].alphas)
+    for row, iteration in zip(alphas, runs[key].iterations, strict=True):
+        row[draws[:iteration].ravel()] = log[:iteration].ravel()
+    runs = {key: replace(runs[key], log=log, alphas=alphas)}
+    oracle = Oracle(case.problem)
+    (found,) = verdicts_of(CHECKS["step-replay"], case, runs, oracle)
+    (named,) = name_conventions(CHECKS["step-replay"], case, runs, solver, [found], oracle)
+    assert found.status is Status.FAIL
+    asked = HintKind.DRAWS in {one.kind for one in named.hints}
+    assert asked is (2 * found.evidence["steps_over_bound"] >= found.coverage.judged)
+    assert asked is (wrong.start != -1)
+
+
 # ---- Draws. ----------------------------------------------------------------------------------------------
 
 
