@@ -31,6 +31,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstep_verify.checks.determinism import ID as DETERMINISM
 from sstep_verify.checks.metamorphic_exact import FAILED
 from sstep_verify.checks.recorded.message_count import EVERY_STEP
 from sstep_verify.checks.recorded.message_count import ID as MESSAGES
@@ -91,7 +92,9 @@ def settled(case: Case, verdicts: Sequence[Verdict]) -> list[Verdict]:
     verdicts = _beside_classical(verdicts)
     found = [_named_by_steps(case, _without_trust(case, one, verdicts), verdicts) for one in verdicts]
     found = _of_contradicting_logs(found)
-    for one in verdicts:
+    # Runs that differ from themselves differ from scaled ones too.
+    unlike = {one.s for one in verdicts if one.check == DETERMINISM and one.status is Status.FAIL}
+    for one in (one for one in verdicts if one.s not in unlike):
         differ = one.evidence.get(FAILED)
         if one.why is Why.WRONG_BY_ITSELF and differ:
             check, s = next(note.detail for note in one.notes if note.kind is NoteKind.SEE)

@@ -128,6 +128,21 @@ def test_a_failed_scaling_is_evidence_of_the_first_failure(seed):
     assert NoteKind.DECIDES in notes(alone)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scaled_runs_are_no_hint_where_runs_differ_from_call_to_call(seed):
+    problem, stream = drawn(seed, "krr", RBFKernel(0.25))
+    random = np.random.Generator(np.random.PCG64(seed))
+
+    def noisy(problem, blocks, s, a0):
+        return descend(problem, blocks, s, a0, correction=1.0 + 1e-3 * random.random())
+
+    checks = ("window-replay", "determinism", "metamorphic-exact")
+    verdicts = judge(callable_of(function=noisy), problem, stream, s=7, checks=checks)
+    assert of(verdicts, "determinism").status is Status.FAIL
+    assert of(verdicts, "metamorphic-exact").evidence["failed"]
+    assert HintKind.SCALED_RUNS not in {hint.kind for one in verdicts for hint in one.hints}
+
+
 def test_a_profile_names_one_requirement_of_a_solver_without_an_upper_limit():
     """What fails besides the steps is the trajectory, which compares with the exact one and with no run."""
     report = verify(callable_of(log=True, upper=False), "smoke", tasks=["svm-l1"], seed=1)
