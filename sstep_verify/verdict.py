@@ -181,6 +181,8 @@ class HintKind(StrEnum):
     PARTS_IN_FLOAT32 = "parts_in_float32"
     """No known defect was found, most steps fail, and each is within the bound of float32, which is not
     declared. Detail: the steps that fail, the steps that were judged."""
+    NOT_IN_FLOAT32 = "not_in_float32"
+    """Float32 is declared, and logged values are no numbers of float32. Detail: how many, of how many."""
     NOTHING_MOVED = "nothing_moved"
     """The run ends where it starts, as does every alpha that it recorded, so known defects do not differ.
     Detail: the task."""

@@ -364,6 +364,10 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         "A kernel, gradient, increment or the data may be in float32: "
         "compute it in float64, or declare float32."
     ),
+    HintKind.NOT_IN_FLOAT32: lambda others, of: (
+        f"Float32 is declared, but {others:.0f} of {of:.0f} logged values are no numbers of float32. "
+        "Data and parameters are judged as float32 holds them: declare float64 if the run computes in it."
+    ),
     HintKind.NOTHING_MOVED: lambda task: (
         "Alpha stays at its start in the whole run, so no cause can be distinguished. "
         "New values are not stored, or every increment is 0"
@@ -431,11 +435,12 @@ BRIEF_HINTS = (
     HintKind.SIGNED_BY_LABELS,
     HintKind.LOG_IN_FLOAT32,
     HintKind.PARTS_IN_FLOAT32,
+    HintKind.NOT_IN_FLOAT32,
 )
 """Hints that are shown wherever a failure is."""
 
 
-COUNTED_HINTS = (HintKind.PARTS_IN_FLOAT32,)
+COUNTED_HINTS = (HintKind.PARTS_IN_FLOAT32, HintKind.NOT_IN_FLOAT32)
 """Hints whose details are counts, so that those of several runs add up."""
 
 
@@ -862,7 +867,8 @@ def _weights(verdict: Verdict, at: Place) -> str:
 
 
 def _end(verdict: Verdict, at: Place) -> str:
-    return f"the {at.item} of the final vector"
+    moved = any(note.kind is NoteKind.MOVED for note in verdict.notes)
+    return f"the {at.item} of {'the nearest vector in the box' if moved else 'the final vector'}"
 
 
 _NAMED: dict[str, Callable[[Verdict, Place], str]] = {

@@ -74,6 +74,21 @@ def test_a_rounded_log_of_faulty_steps_has_no_such_hint(seed, task):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("task", TASKS)
+def test_of_a_run_in_float64_that_declares_float32_the_other_values_are_counted(seed, task):
+    """What is wrong may be the declaration; a log whose values float32 holds says nothing of that."""
+    single = {"precision": "float32"}
+    problem, stream = drawn(seed + 4, task)
+    for function, other in ((descend, True), (stored_in_float32, False)):
+        wrong = callable_of(log=True, function=function, declared=single, correction=0.5)
+        verdict = judge(wrong, problem, stream, s=5)[-1]
+        counts = [one.detail for one in verdict.hints if one.kind is HintKind.NOT_IN_FLOAT32]
+        assert verdict.status is Status.FAIL
+        assert bool(counts) is other
+        assert all(0 < others <= of == stream.length * stream.block for others, of in counts)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("task", TASKS)
 def test_a_run_declared_float32_has_no_such_hint(seed, task):
     single = {"precision": "float32"}
     wrong = callable_of(log=True, function=stored_in_float32, declared=single, correction=0.5)

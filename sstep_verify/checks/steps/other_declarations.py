@@ -2,7 +2,8 @@
 
 A solver that uses QR, an SVD or least squares, and declares Cholesky or LDL', may make correct steps that
 exceed the bound of what it declares. So may one that logs in float32, or computes in it, and declares
-float64, or has a part of a step in float32. After a FAIL the recorded run is judged under the other
+float64, or has a part of a step in float32. Numbers in a log that float32 cannot hold show that a run that
+declares float32 did not compute in it. After a FAIL the recorded run is judged under the other
 declaration, and no further run is made. Where all steps are within that bound, and it would show the
 planted defects, a hint says so. Small defects are within the bounds of float32 too: of a log in float64 the
 hint is given only where no known defect reproduces the steps, and most of them fail.
@@ -56,8 +57,11 @@ def _hints_of_factorisation(judged: JudgedRun, oracle: Oracle) -> tuple[Hint, ..
 
 def _hints_of_precision(judged: JudgedRun, oracle: Oracle, *, unexplained: bool) -> tuple[Hint, ...]:
     case, log = judged.case, judged.trajectory.log
-    if case.declaration.precision == SINGLE or log is None:
+    if log is None:
         return ()
+    if case.declaration.precision == SINGLE:
+        others = int(np.count_nonzero(np.isfinite(log) & ~held_in_float32(log)))
+        return (Hint(HintKind.NOT_IN_FLOAT32, (float(others), float(log.size))),) if others else ()
     rounded = bool(held_in_float32(log).all())
     if not rounded and not (unexplained and _most_fail(judged, log)):
         return ()

@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "67654102fef6c7bdee0a3742a3de0482db6ab91f8651cb4371fe682507c299b6",
-    "results 4": "71a2e966fecf22e1134f2256f0de3efec739c78eb96679fe0a5d84ad7aa12c14",
+    "artefact 4": "4cb8ffc0e1d5585ff9a46671a7da201dd2149602e64c242f1e0e239bff4dc045",
+    "results 4": "bea1a5a53a92bcfbd0f58f1374aa19156e2097901b9dfa127cfb232de4ab819f",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

@@ -365,6 +365,9 @@ KINDS = {
         "window-replay", FAIL, 1.0, 0.1, place=Place(0, 8),
         hints=(Hint(HintKind.CONVENTION, ('scale = "m"',)), Hint(HintKind.DRAWS, ("cyclic",)), Hint(HintKind.DRAWS)),
     ),
+    "declared float32": verdict(
+        "step-replay", FAIL, 1e-8, 0.0, place=STEP, hints=(Hint(HintKind.NOT_IN_FLOAT32, (95.0, 95.0)),),
+    ),
     "altered": verdict(
         "step-replay", OPEN, why=Why.ALTERED, notes=(Note(NoteKind.ALTERED, ("flush-to-zero",)),)
     ),
