@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from daily import crossed
 from judged import named
 from stepped import kernel_matrix
 
@@ -52,10 +53,13 @@ def verdict_of(solver, s, block, kernel, penalty=0.05):
     return judge(solver, problem, IndexStream("uniform", 24, block, 160, seed=2), s)[-1]
 
 
-EVERYWHERE = pytest.mark.parametrize(
-    ("log", "block", "kernel"),
-    [(True, 1, LinearKernel()), (True, 3, RBFKernel(0.3)), (False, 1, RBFKernel(0.3)), (False, 3, LinearKernel())],
-)  # fmt: skip
+PLACES = [
+    (True, 1, LinearKernel()),
+    (True, 3, RBFKernel(0.3)),
+    (False, 1, RBFKernel(0.3)),
+    (False, 3, LinearKernel()),
+]
+EVERYWHERE = pytest.mark.parametrize(("log", "block", "kernel"), PLACES)
 
 
 @EVERYWHERE
@@ -73,17 +77,21 @@ def test_a_correction_with_the_wrong_sign_is_named(log, block, kernel):
     assert named(verdict) == ["correction with the wrong sign"]
 
 
-@EVERYWHERE
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize(("log", "block", "kernel", "name"), crossed(PLACES, PARTS, of=2, flat=True))
 def test_a_part_of_the_correction_is_named(name, log, block, kernel):
     verdict = verdict_of(solver_of(log, terms=PARTS[name]), 8, block, kernel)
     assert (verdict.status, verdict.requirement) == (Status.FAIL, "S-3.5")
     assert named(verdict) == [name]
 
 
-@EVERYWHERE
 @pytest.mark.parametrize(
-    "wrong", [{"sign": -0.9}, {"stored": -0.9}, {"terms": lambda t, steps: range(t % 3)}]
+    ("log", "block", "kernel", "wrong"),
+    crossed(
+        PLACES,
+        [{"sign": -0.9}, {"stored": -0.9}, {"terms": lambda t, steps: range(t % 3)}],
+        of=2,
+        flat=True,
+    ),
 )
 def test_other_mistakes_have_none_of_these_names(wrong, log, block, kernel):
     verdict = verdict_of(solver_of(log, **wrong), 8, block, kernel)

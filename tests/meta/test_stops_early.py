@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from daily import crossed
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import hinted, named
@@ -52,11 +53,16 @@ def stops_after(windows, *, log):
     return CallableSolver(solve, Declaration("stops", rbf="difference", log=log, factorisation="lu"))
 
 
-@pytest.mark.parametrize("s", [1, 5])
 @pytest.mark.parametrize(
-    "loss", [Hinge(2.0), SquaredHinge(0.7), Ridge(0.05)], ids=["svm-l1", "svm-l2", "krr"]
+    ("log", "check", "loss", "s"),
+    crossed(
+        [(True, "step-replay"), (False, "window-replay")],
+        [Hinge(2.0), SquaredHinge(0.7), Ridge(0.05)],
+        [1, 5],
+        of=2,
+        flat=True,
+    ),
 )
-@pytest.mark.parametrize(("log", "check"), [(True, "step-replay"), (False, "window-replay")])
 def test_a_stop_is_a_hint_and_no_defect_of_a_part(log, check, loss, s):
     judged = 0
     for seed, kernel in ((1, LinearKernel()), (2, RBFKernel(0.3)), (3, LinearKernel())):
