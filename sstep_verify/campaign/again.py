@@ -29,7 +29,7 @@ from sstep_verify.campaign.run import Progress, run_campaign
 from sstep_verify.files import read_whole
 from sstep_verify.report.case import Run
 from sstep_verify.report.plain import plain
-from sstep_verify.report.results import MOST_BYTES, Results, dumps, load, loads
+from sstep_verify.report.results import BEFORE, MOST_BYTES, Results, dumps, load, loads
 from sstep_verify.report.write import ARTEFACTS, RUNS, write_report
 
 RESULTS = "results.json"
@@ -155,7 +155,7 @@ def with_conditions_of(stated: Results, made: Results) -> Results:
     )
 
 
-_CONDITIONS = ("processes",)
+_CONDITIONS = ("processes", BEFORE)
 """Parameters of a campaign that are conditions of its making, and no result."""
 
 
