@@ -6,10 +6,12 @@ import contextlib
 import gc
 import os
 import shutil
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from compiled_first import compile_part
+from daily import THINNED, by_day
 from hypothesis import HealthCheck, settings
 from optional_parts import REQUIRED, absent
 
@@ -115,6 +117,23 @@ def pytest_xdist_make_scheduler(config, log):
             super()._assign_work_unit(node)
 
     return Groups(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave a part of the values of each test in some folders to the nights."""
+    values = defaultdict(list)
+    for item in items:
+        test, several, _ = item.nodeid.partition("[")
+        folder = Path(test.partition("::")[0]).parent.as_posix()
+        thinned = any(f"{folder}/".startswith(f"tests/{one}/") for one in THINNED)
+        if several and thinned and item.get_closest_marker("nightly") is None:
+            values[test].append(item)
+    for same in values.values():
+        tried = by_day(item.nodeid for item in same)
+        for item in same:
+            if item.nodeid not in tried:
+                item.add_marker(pytest.mark.nightly)
 
 
 def pytest_sessionstart(session):

@@ -1,11 +1,35 @@
-"""Parameters of which a part is tried by day and the others in nightly runs."""
+"""Parameters of which a part is tried by day and the others in nightly runs.
+
+In `THINNED` folders a part of the values of every test is left to the nights. Other choices stand with the
+test: values whose order says what is tried by day.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
+from zlib import crc32
 
 import pytest
+
+THINNED = (
+    "conformance", "faults", "meta", "properties", "unit/campaign", "unit/checks", "unit/cli", "unit/solvers",
+    "unit/vectors",
+)  # fmt: skip
+"""Folders whose tests take nearly all of the time."""
+
+IN = 3
+"""By day one in so many values is tried."""
+
+
+def by_day(values: Iterable[str]) -> set[str]:
+    """The ids of a test's values that are tried by day: one in `IN` by their checksums, and one at least.
+
+    A checksum depends on no other value, nor on the order of the tests, and no pattern of crossed values
+    follows it.
+    """
+    sums = {value: crc32(value.encode()) for value in values}
+    return {value for value in sums if sums[value] % IN == 0} or {min(sums, key=lambda value: sums[value])}
 
 
 def some(values: Iterable, of: int, first: int = 0) -> list:
