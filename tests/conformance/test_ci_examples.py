@@ -69,6 +69,7 @@ def test_the_file_is_yaml_with_a_job_that_judges(path):
     assert ours == len(commands(path)) == (path != PYTHON)
 
 
+@pytest.mark.nightly
 def test_the_python_workflow_fails_with_a_solver_and_keeps_the_verdicts(tmp_path):
     """Its command on a test file as docs/ci.md shows it; the solver never moves."""
     (line,) = (line for line in lines(PYTHON) if "pytest" in line)

@@ -48,6 +48,7 @@ def check(folder: bytes, name: bytes, out: bytes, *mistake: str, **variables: st
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("plain", "seed"), crossed([True, False], range(8), of=9))
 def test_any_name_of_a_folder_or_program_has_its_report(tmp_path, seed, plain):
     rng = np.random.default_rng(seed)

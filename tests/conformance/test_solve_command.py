@@ -177,6 +177,7 @@ def test_a_short_training_on_one_process_waits_for_little(tmp_path):
     assert sum(name.startswith("sstep_verify") for name in names) <= OWN_MODULES
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("ranks", [4])
 def test_ranks_share_the_features_and_end_alike(folder, ranks):
     """Four ranks, three features: one rank has none."""

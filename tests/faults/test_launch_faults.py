@@ -66,6 +66,7 @@ def test_a_rank_that_aborts(ranks, where):
     assert "MPI_Abort" in str(found) or "MPI_ABORT" in str(found)
 
 
+@pytest.mark.nightly
 @each_size
 @pytest.mark.parametrize(
     "fault",

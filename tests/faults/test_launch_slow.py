@@ -22,12 +22,14 @@ def test_progress_lets_a_call_take_longer_than_its_limit():
     assert time.monotonic() - begin > 2 * LIMIT
 
 
+@pytest.mark.nightly
 def test_a_starved_call_is_no_hang():
     """A quarter of a processor is left to each rank, and none makes progress for longer than the limit."""
     run(2, faults.rounds)
     assert min(run(2, faults.starved, 0.6 * LIMIT, limit=LIMIT)) > LIMIT
 
 
+@pytest.mark.nightly
 def test_a_call_that_makes_progress_for_ever_is_not_judged():
     right = run(2, faults.rounds)
     limit = 0.25

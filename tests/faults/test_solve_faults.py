@@ -62,6 +62,7 @@ def solve(folder, ranks, fault, guilty, *options, seconds=MINUTE):
     return run_marked([*words, *OPTIONS, *limit, *options], folder, seconds)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("ranks", "fault", "guilty"), [(2, "stopped", 0), pytest.param(2, "loop", 1, marks=pytest.mark.nightly)]
 )

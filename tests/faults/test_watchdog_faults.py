@@ -75,11 +75,13 @@ def test_a_rank_that_is_lost_is_named_at_once(tmp_path, ranks, fault, guilty, sa
     assert left == []
 
 
+@pytest.mark.nightly
 def test_slow_work_is_no_hang(tmp_path):
     code, output, left = watched(tmp_path, 2, "slow", 1)
     assert (code, output, left) == (0, "", [])
 
 
+@pytest.mark.nightly
 def test_where_ranks_cannot_ask_one_another_each_judges_itself(tmp_path):
     code, output, left = watched(tmp_path, 2, "loop", 1, LIMIT, "funneled")
     # Nobody may abort the job from a thread here: the launcher kills the other rank when the first has left,

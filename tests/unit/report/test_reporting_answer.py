@@ -726,7 +726,8 @@ def large(status, cases=1000, each=10, **changes):
     )
 
 
-@pytest.mark.parametrize("status", [pytest.param(Status.PASS, marks=pytest.mark.nightly), Status.FAIL])
+@pytest.mark.nightly
+@pytest.mark.parametrize("status", [Status.PASS, Status.FAIL])
 def test_a_page_of_ten_thousand_verdicts_is_small_and_its_links_lead_somewhere(
     status, tmp_path, monkeypatch
 ):
