@@ -144,6 +144,7 @@ ENTRY = "row(j)[i] = kernel(row(j)[i], i, drawn[j]);"
 OFF = f"{ENTRY} if (i == 5) row(j)[i] *= 1 + 1e-9;"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -48,6 +48,7 @@ def run(folder: Path, limit: str, line: str, **sizes: int) -> subprocess.Complet
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "limit", ["bytes", *(pytest.param(one, marks=pytest.mark.nightly) for one in ("files", "file sizes"))]
 )

@@ -33,6 +33,7 @@ def package(tmp_path_factory):
         entry.chmod(entry.stat().st_mode | stat.S_IWUSR)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("home", "trained"),
     [

@@ -129,6 +129,7 @@ def test_a_report_judged_by_final_vectors_says_so_everywhere_and_is_made_again(t
     assert proved(folder)[0] == 0
 
 
+@pytest.mark.nightly
 def test_an_interrupted_report_and_one_that_went_on_are_made_again(tmp_path, monkeypatch):
     def first_only(kind, units, plan, heard):
         yield next(iter(spread(kind, units[:1], plan, heard)))

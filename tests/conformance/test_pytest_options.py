@@ -191,6 +191,7 @@ def test_tasks_and_kernels_are_chosen_by_name(tasks, kernels):
     assert words.count("--kernel") == len(list(filter(None, kernels.split(","))))
 
 
+@pytest.mark.nightly
 def test_an_id_that_was_printed_can_be_given_back(tmp_path):
     """Pytest would look for a file of that name."""
     id_ = f"sstep::{CASE}::step-replay"

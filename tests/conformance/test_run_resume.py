@@ -110,6 +110,7 @@ def _without_times(value):
     return [_without_times(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("campaign", "problems"),
     [

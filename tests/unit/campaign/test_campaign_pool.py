@@ -144,6 +144,7 @@ def test_a_run_that_crashes_is_not_made_again_but_its_outcome_is(external):
     assert [message.outcome for message in found] == ["first", f"crashes {crashed}", "last"]
 
 
+@pytest.mark.nightly
 def test_a_process_that_dies_with_nothing_to_do_loses_nothing_and_is_reported():
     units = [Unit(("dies later",), None), Unit(("slow",), None)]
     found = list(spread(KIND, units, plan(2)))

@@ -86,6 +86,7 @@ def test_stability_is_that_of_the_report():
     assert f"only {other[middle]} times apart" in said
 
 
+@pytest.mark.nightly
 def test_safe_s_is_what_the_command_certifies():
     pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra data")
     safe = loaded("safe_s")

@@ -68,6 +68,7 @@ def test_samples_are_written_to_the_last_bit(tmp_path, sparse):
     np.testing.assert_array_equal(sp.csr_array(read.data).toarray(), problem.dense)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("kernel", "loss", "request_", "options"),
     [

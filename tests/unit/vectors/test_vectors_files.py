@@ -33,6 +33,7 @@ def written(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.nightly
 def test_few_vectors_show_every_mistake_and_are_proved_again(written):
     index = verify_vectors(written)
     assert len(index.vectors) == FEW
