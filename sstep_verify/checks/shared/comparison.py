@@ -97,12 +97,7 @@ class Comparison:
         This comparison decides; the flags of single steps (checks/steps/judged.py) only choose what is
         explained.
         """
-        if self.lower > self.bound:
-            return Status.FAIL
-        if self.bound == math.inf:
-            nothing_known = self.lower < self.upper == math.inf
-            return Status.INCONCLUSIVE if nothing_known else Status.VACUOUS
-        return Status.PASS if self.upper <= self.bound else Status.INCONCLUSIVE
+        return ORDER[badness(self.lower, self.upper, self.bound)]
 
     @property
     def decided(self) -> bool:
@@ -148,6 +143,18 @@ class Comparison:
         }
 
 
+ORDER = (Status.PASS, Status.VACUOUS, Status.INCONCLUSIVE, Status.FAIL)
+"""Statuses from best to worst."""
+
+
+def badness(lower: Any, upper: Any, bound: Any) -> Any:
+    """The place in `ORDER` of one comparison, from numbers, or of each of several, from arrays."""
+    unbounded = bound == math.inf
+    passed = (upper <= bound) & (lower <= bound) & (bound < math.inf)
+    vacuous = unbounded & ((upper != math.inf) | (lower >= upper))
+    return 2 - 2 * passed - 1 * vacuous + (lower > bound)
+
+
 def wrong(size: float = math.inf, **rest: Any) -> Comparison:
     """The comparison that something that must be exact is off by some size."""
     return Comparison(size, size, 0.0, **rest)
@@ -165,8 +172,7 @@ def unbounded(size: float = 0.0, **rest: Any) -> Comparison:
 
 def decisive(comparisons: Sequence[Comparison]) -> Comparison:
     """The comparison that a verdict on all of them rests on: the worst status, then the largest ratio."""
-    order = (Status.PASS, Status.VACUOUS, Status.INCONCLUSIVE, Status.FAIL)
-    return max(comparisons, key=lambda comparison: (order.index(comparison.status), comparison.ratio))
+    return max(comparisons, key=lambda comparison: (ORDER.index(comparison.status), comparison.ratio))
 
 
 def promising(comparisons: Sequence[Comparison]) -> Sequence[Comparison]:
@@ -198,9 +204,11 @@ def distance_ratios(distance: np.ndarray, bound: np.ndarray) -> np.ndarray:
 
 def worst_entry(ends: np.ndarray, bound: np.ndarray) -> tuple[int, Comparison]:
     """The worst of comparisons, by enclosures, shape (2, n), and bounds, shape (n,): its place, and it."""
-    entries = [Comparison(*row) for row in np.vstack([ends, bound]).T.tolist()]
-    worst = decisive(entries)
-    return next(place for place, entry in enumerate(entries) if entry is worst), worst
+    lower, upper = ends
+    bad = badness(lower, upper, bound)
+    measured = np.where(bad == ORDER.index(Status.FAIL), lower, upper)
+    entry = int(np.argmax(np.where(bad == bad.max(), ratios(measured, bound), -1.0)))
+    return entry, Comparison(float(lower[entry]), float(upper[entry]), float(bound[entry]))
 
 
 def executed(comparisons: Iterable[Comparison]) -> int:

@@ -128,7 +128,7 @@ def exact_drift(
     arithmetic = Balls(BITS)
     with arithmetic.working():
         _, weighted = _weighted(problem, arithmetic, alphas)
-        data = arb_mat([[arithmetic.number(x) for x in row] for row in problem.dense.T.tolist()])
+        data = arb_mat(problem.features, problem.samples, problem.dense.T.ravel().tolist())
         columns = (data * weighted).transpose().tolist()
     return [
         distances(arithmetic, arithmetic.vector(given), exact)

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sstep_verify.checks.shared.comparison import (
     Comparison,
@@ -14,6 +16,7 @@ from sstep_verify.checks.shared.comparison import (
     ratios,
     unbounded,
     unknown,
+    worst_entry,
     wrong,
 )
 from sstep_verify.checks.window.choose import Window
@@ -58,6 +61,19 @@ def test_the_worst_status_decides_then_the_largest_ratio():
     assert decisive(promising([passed, unbounded()])) is passed
     assert decisive(promising([passed, unknown()])).status is Status.INCONCLUSIVE
     assert decisive(promising([unbounded()])).status is Status.VACUOUS
+
+
+SIZES = st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, math.inf])
+ROWS = st.tuples(SIZES, SIZES, SIZES).map(lambda row: (*sorted(row[:2]), row[2]))
+
+
+@given(st.lists(ROWS, min_size=1, max_size=8))
+def test_the_worst_entry_of_arrays_is_the_one_that_decides(rows):
+    entries = [Comparison(*row) for row in rows]
+    *ends, bound = np.array(rows).T
+    place, worst = worst_entry(np.array(ends), bound)
+    assert worst == entries[place] == decisive(entries)
+    assert place == entries.index(worst)
 
 
 def test_nothing_shows_in_a_comparison_that_decided_nothing():
