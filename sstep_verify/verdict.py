@@ -54,6 +54,9 @@ MESSAGES_ONLY = "messages"
 COUNTED_WINDOWS = "windows_compared"
 """Key of the evidence of message-count: the windows whose communication is compared."""
 
+LOG = "log"
+"""Item of the place where the log leads to another alpha than the recorded one."""
+
 MAINTAINED_WEIGHTS = "the maintained weights"
 """Item of the place where the weights that a window is made from are not finite, or are missing."""
 

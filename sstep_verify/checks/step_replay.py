@@ -52,6 +52,7 @@ from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import (
     BY_INCREMENT,
     FIRST_STEP,
+    LOG,
     WORST_STEP,
     Coverage,
     Hint,
@@ -63,9 +64,6 @@ from sstep_verify.verdict import (
 )
 
 ID = "step-replay"
-
-LOG = "log"
-"""Item of a place where the log leads to another alpha than the recorded one."""
 
 STEP_LOG = "step log"
 """Sign of a log that does not lead to what was recorded, whichever of the two is wrong."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.report.words import compared_in_words, term_in_counts, term_why
-from sstep_verify.verdict import ESTIMATED
+from sstep_verify.verdict import ESTIMATED, LOG
 
 STEPS, WINDOWS, OPTIMUM = "step-replay", "window-replay", "optimum"
 """Checks that have words of their own; commands do not load checks before they need them."""
@@ -122,7 +122,7 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
 
 def _leads_elsewhere(place: dict | None) -> bool:
     """Whether this is where a log leads to another number than the one recorded."""
-    return place is not None and place["item"] == "log" and place["expected"] is not None
+    return place is not None and place["item"] == LOG and place["expected"] is not None
 
 
 def _visible(term: dict, check: str) -> str:

@@ -14,7 +14,6 @@ from sstep_verify.report.verdicts import Failure
 from sstep_verify.report.words import (
     CONTRADICTIONS,
     EXPECTED_AS,
-    LOG,
     RESIDUAL,
     brief_hints,
     first_line,
@@ -23,7 +22,7 @@ from sstep_verify.report.words import (
     place,
 )
 from sstep_verify.specification import text_of
-from sstep_verify.verdict import WORST_STEP, HintKind, Verdict
+from sstep_verify.verdict import LOG, WORST_STEP, HintKind, Verdict
 
 MOST_CARDS = 6
 """Cards that are open; those of further groups are folded."""

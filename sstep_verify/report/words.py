@@ -28,6 +28,7 @@ from sstep_verify.verdict import (
     COUNTED_WINDOWS,
     ESTIMATED,
     FIRST_STEP,
+    LOG,
     MAINTAINED_WEIGHTS,
     MESSAGES_ONLY,
     WORST_STEP,
@@ -836,9 +837,6 @@ def _log_shape(verdict: Verdict, at: Place) -> str:
     shapes = (verdict.evidence.get(key) for key in ("log_shape", "expected_shape"))
     return f"{_run(at)}the step log has another shape than expected: " + ", not ".join(map(str, shapes))
 
-
-LOG = "log"
-"""Item of a place where the log leads to another alpha than the recorded one."""
 
 CONTRADICTIONS: dict[str, Callable[[Verdict, Place], str]] = {
     LOG: _log_elsewhere,
