@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from llvmlite import binding
 from numba.core import event
 
@@ -186,6 +187,17 @@ def compiled_sums(function: Function) -> Function:
     order; that is all that is allowed here: no value is assumed to be finite, and none is approximated.
     """
     return _made(function, counted=False, fastmath={"reassoc", "contract"})
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """View an array as one that cannot be written to.
+
+    A function is compiled for arrays that can be written to, and once more for others. The arrays of a
+    problem cannot be, those of its copies can: passed in this form, both need one version.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _made(function: Function, *, counted: bool, **flags: Any) -> Function:

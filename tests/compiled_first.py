@@ -12,21 +12,17 @@ import scipy.sparse as sp
 def compile_part(place: int) -> None:
     """Have runs of K-SVM (worker 0) or of K-RR (worker 1) made and judged, and with them all that they call.
 
-    What is read from a file may not be written to, which is a type of its own: runs on such data are made too,
-    or all ranks of a job would compile them at the same time. The workers go through the options in opposite
-    orders, so that what both of them need, each finds compiled by the other for a part.
+    The workers go through the options in opposite orders, so that what both of them need, each finds
+    compiled by the other for a part.
     """
     from sstep_verify import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, judge
     from sstep_verify.compiled import AVAILABLE
-    from sstep_verify.protocol import RunRequest
     from sstep_verify.solver import ProductionSolver
 
     if not AVAILABLE or place > 1:
         return
     generator = np.random.Generator(np.random.PCG64(0))
     data, targets = generator.standard_normal((12, 4)), np.resize([1.0, -1.0, -1.0], 12)
-    read, of_file = data.copy(), targets.copy()
-    read.flags.writeable = of_file.flags.writeable = False
     block, loss = (3, Ridge(1.0)) if place else (1, Hinge(1.0))
     stream = IndexStream("uniform", 12, block, 24, seed=0)
     choices = [{}, {"exchange": "gram"}, {"keep_gram": True}, {"update": "frozen"}, {"cache": 144}]
@@ -35,5 +31,3 @@ def compile_part(place: int) -> None:
             kernel = LinearKernel() if "exchange" in options else RBFKernel(0.3)
             problem = Problem("compiled", values, targets, kernel, loss)
             judge(ProductionSolver(**options), problem, stream, 4, checks=["step-replay", "window-replay"])
-        problem = Problem("read", read, of_file, kernel, loss)
-        ProductionSolver(**options).run(RunRequest(problem, stream, 4, 24))

@@ -12,6 +12,7 @@ import numpy as np
 
 import sstep_verify.solver.ridge_window as ridge_window
 import sstep_verify.solver.svm_window as svm_window
+from sstep_verify.compiled import read_only
 from sstep_verify.problems import BoxedLoss, Problem, Ridge
 from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.settings import Options
@@ -72,7 +73,7 @@ class SvmRecurrence(Recurrence):
 
     def __init__(self, problem: Problem, alpha: np.ndarray, width: int, frozen: bool):
         self.alpha = np.array(alpha, dtype=np.float64)
-        labels, hinge, most = problem.targets, problem.hinge, min(width, problem.samples)
+        labels, hinge, most = read_only(problem.targets), problem.hinge, min(width, problem.samples)
         self.vector = labels * self.alpha
         self._slots = np.empty(width, dtype=np.int64)
         self._functions = svm_window.svm_window, svm_window.svm_kept_windows
@@ -95,7 +96,7 @@ class RidgeRecurrence(Recurrence):
         self._slots, self._frozen = np.empty(width * block, dtype=np.int64), frozen
         self._functions = ridge_window.ridge_window, ridge_window.ridge_kept_windows
         self.state = (
-            np.empty(most), problem.targets, self.alpha, np.empty(width * block),
+            np.empty(most), read_only(problem.targets), self.alpha, np.empty(width * block),
             np.zeros(samples), np.zeros((2, samples), dtype=np.int32), np.empty((block, block)),
             np.empty(block), problem.ridge.penalty, frozen,
         )  # fmt: skip

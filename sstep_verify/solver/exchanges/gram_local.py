@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dgemv, dsyrk
 
-from sstep_verify.compiled import compiled, inlined
+from sstep_verify.compiled import compiled, inlined, read_only
 from sstep_verify.solver.panels.products import copy_run, features_at_once, forms_all, unsigned
 
 SMALL, NARROW = 1 << 19, 40
@@ -37,7 +37,7 @@ class DenseLocal:
     """
 
     def __init__(self, data: np.ndarray, rows: int):
-        self._data = np.ascontiguousarray(data)
+        self._data = read_only(np.ascontiguousarray(data))
         width, copied = features_at_once(self._data, rows, COPIED_SHARE), rows if rows > FEW else 0
         # Copied samples, and sums over some of their features; or the products of all samples.
         self._most_small = most_small(data.shape[1])
@@ -106,7 +106,7 @@ class SparseLocal:
     """
 
     def __init__(self, data: sp.csr_array):
-        self._rows = (data.indptr.astype(np.uint64), unsigned(data.indices), data.data)
+        self._rows = data.indptr.astype(np.uint64), unsigned(data.indices), read_only(data.data)
         self._scratch = np.zeros(data.shape[1])
 
     def together(self, most: int) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled, read_only
 
 SAMPLES_AT_ONCE, FEATURES_AT_ONCE = 512, 32
 """Samples and features of a tile: it and the sums over it stay in a core's own cache while every sampled
@@ -28,7 +28,7 @@ class DenseDifferences:
     """
 
     def __init__(self, data: np.ndarray):
-        self._features = np.ascontiguousarray(data.T)
+        self._features = read_only(np.ascontiguousarray(data.T))
 
     def into(self, panel: np.ndarray, columns: np.ndarray) -> None:
         """Write ``sum_k (a_ik - a_jk)**2`` for i in `columns` and all j into `panel`, shape (c, m)."""
@@ -46,9 +46,9 @@ class SparseDifferences:
             data = data.copy()
             data.sum_duplicates()
         self._rows = (
-            data.indptr.astype(np.int64, copy=False),
-            data.indices.astype(np.int32, copy=False),
-            data.data,
+            read_only(data.indptr.astype(np.int64, copy=False)),
+            read_only(data.indices.astype(np.int32, copy=False)),
+            read_only(data.data),
         )
 
     def into(self, panel: np.ndarray, columns: np.ndarray) -> None:

@@ -7,7 +7,7 @@ from copy import copy
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.compiled import compiled, inlined
+from sstep_verify.compiled import compiled, inlined, read_only
 from sstep_verify.solver.panels.few_features import few_products
 
 TILE_WORDS = 1 << 19
@@ -52,7 +52,7 @@ class DenseProducts:
     """
 
     def __init__(self, data: np.ndarray, width: int):
-        self._data = np.ascontiguousarray(data)
+        self._data = read_only(np.ascontiguousarray(data))
         samples, features = data.shape
         square, self._tile = 0, max(TILE_WORDS // samples, 32)
         if forms_all(self._data, width, MOST):
@@ -101,7 +101,7 @@ class DenseProducts:
     def over(self, rows: np.ndarray) -> DenseProducts:
         """Products of other rows, shape (m, n_local), with the same scratch."""
         other = copy(self)
-        other._data = rows
+        other._data = read_only(rows)
         return other
 
     def squared_norms(self) -> np.ndarray:
@@ -116,8 +116,8 @@ class FewFeatures:
     """
 
     def __init__(self, data: np.ndarray):
-        self._data = np.ascontiguousarray(data)
-        self._by_feature = np.ascontiguousarray(self._data.T)
+        self._data = read_only(np.ascontiguousarray(data))
+        self._by_feature = read_only(np.ascontiguousarray(self._data.T))
 
     def into(self, panel: np.ndarray, columns: np.ndarray, first: int = 0, last: int | None = None) -> None:
         """Write ``<a_i, a_j>``, i in `columns`, first <= j < last, into `panel` (c, last - first)."""
@@ -138,7 +138,7 @@ class SparseProducts:
     """
 
     def __init__(self, data: sp.csr_array):
-        self._rows = (data.indptr.astype(np.uint64), unsigned(data.indices), data.data)
+        self._rows = data.indptr.astype(np.uint64), unsigned(data.indices), read_only(data.data)
         by_column = data.tocsc()
         self._columns = (by_column.indptr.astype(np.uint64), unsigned(by_column.indices), by_column.data)
 
@@ -163,7 +163,7 @@ def unsigned(indices: np.ndarray) -> np.ndarray:
 
     Compiled code then has no branch for negative ones, which count from the end: a third less time.
     """
-    return indices.view(np.uint32) if indices.dtype == np.int32 else indices.astype(np.uint32)
+    return read_only(indices.view(np.uint32) if indices.dtype == np.int32 else indices.astype(np.uint32))
 
 
 @inlined

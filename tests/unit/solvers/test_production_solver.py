@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -220,3 +222,30 @@ def test_a_solver_that_has_run_makes_the_same_run_again(task):
         assert np.array_equal(found.log, fresh.log)
         assert np.array_equal(found.final, fresh.final)
         assert found.counters == fresh.counters
+
+
+def versions() -> dict[str, int]:
+    """For how many types each function of the solver is compiled."""
+    return {
+        f"{name}.{function}": len(value.signatures)
+        for name, module in list(sys.modules.items())
+        if name.startswith("sstep_verify.solver.")
+        for function, value in vars(module).items()
+        if hasattr(value, "signatures")
+    }
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("task", LOSSES)
+def test_a_copy_of_a_problem_takes_the_same_loops(task, form, sparse):
+    """Arrays of a problem cannot be written to, those of the copies that are judged can."""
+    problem, answers = problem_of(task), []
+    if sparse:
+        problem = replace(problem, data=sp.csr_array(problem.dense))
+    for given in (problem, deepcopy(problem)):
+        run = ProductionSolver(**form).run(RunRequest(given, stream_of(task), 4, 40))
+        answers.append((given.targets.flags.writeable, run.final.tolist(), versions()))
+    (_, *first), (written, *second) = answers
+    assert written
+    assert first == second
