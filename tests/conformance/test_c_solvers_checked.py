@@ -149,8 +149,8 @@ OFF = f"{ENTRY} if (i == 5) row(j)[i] *= 1 + 1e-9;"
     "wrong",
     [
         pytest.param((), id="right"),
-        pytest.param((ADDED, LAST), id="the last increment counts", marks=pytest.mark.nightly),
-        pytest.param((ENTRY, OFF), id="a kernel column off by 1e-9", marks=pytest.mark.nightly),
+        pytest.param((ADDED, LAST), id="the last increment counts"),
+        pytest.param((ENTRY, OFF), id="a kernel column off by 1e-9"),
     ],
 )
 def test_a_program_that_draws_with_replacement_is_judged_over_its_whole_run(solvers, tmp_path, wrong):

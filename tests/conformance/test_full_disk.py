@@ -49,9 +49,7 @@ def run(folder: Path, limit: str, line: str, **sizes: int) -> subprocess.Complet
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "limit", ["bytes", *(pytest.param(one, marks=pytest.mark.nightly) for one in ("files", "file sizes"))]
-)
+@pytest.mark.parametrize("limit", ["bytes", "files", "file sizes"])
 def test_no_room_for_a_run_is_no_verdict(tmp_path, limit):
     before = "" if limit == "file sizes" else f"TMPDIR={tmp_path}/small "
     line = before + CHECK.format(out="out")

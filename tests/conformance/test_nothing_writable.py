@@ -34,14 +34,7 @@ def package(tmp_path_factory):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("home", "trained"),
-    [
-        ("none", False),
-        pytest.param("none", True, marks=pytest.mark.nightly),
-        pytest.param("read-only", False, marks=pytest.mark.nightly),
-    ],
-)
+@pytest.mark.parametrize(("home", "trained"), [("none", False), ("none", True), ("read-only", False)])
 def test_commands_work_and_say_once_that_nothing_is_kept(package, tmp_path, home, trained):
     work = tmp_path / "work"
     work.mkdir()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from daily import crossed, some
+from daily import some
 
 PROGRAM = Path(__file__).with_name("plain_program.py")
 CHOSEN = ["--profile", "smoke", "--s", "4", "--seed", "1", "--task", "svm-l1", "--kernel", "rbf"]
@@ -49,7 +49,8 @@ def check(folder: bytes, name: bytes, out: bytes, *mistake: str, **variables: st
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("plain", "seed"), crossed([True, False], range(8), of=9))
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("seed", range(8))
 def test_any_name_of_a_folder_or_program_has_its_report(tmp_path, seed, plain):
     rng = np.random.default_rng(seed)
     folder = os.path.join(os.fsencode(tmp_path), drawn_name(rng))

@@ -81,7 +81,7 @@ def test_the_oracle_is_named_in_the_results_and_in_the_last_line():
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("explained", [False, pytest.param(True, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("explained", [False, True])
 def test_what_failed_is_judged_again_by_the_same_oracle(monkeypatch, request, explained):
     """To look for a cause takes most of the time."""
     if not explained:

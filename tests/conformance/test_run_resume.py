@@ -113,10 +113,7 @@ def _without_times(value):
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("campaign", "problems"),
-    [
-        pytest.param(CAMPAIGN, 4, id="problems", marks=pytest.mark.nightly),
-        pytest.param(SCENARIOS, 6, id="scenarios"),
-    ],
+    [pytest.param(CAMPAIGN, 4, id="problems"), pytest.param(SCENARIOS, 6, id="scenarios")],
 )
 def test_a_killed_campaign_goes_on_and_ends_as_if_it_had_not_been(folder, campaign, problems):
     (folder / "small.toml").write_text(campaign, encoding="utf-8")

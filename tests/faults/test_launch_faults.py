@@ -68,13 +68,7 @@ def test_a_rank_that_aborts(ranks, where):
 
 @pytest.mark.nightly
 @each_size
-@pytest.mark.parametrize(
-    "fault",
-    [
-        one if one == "loop with the lock" else pytest.param(one, marks=pytest.mark.nightly)
-        for one in faults.ENDLESS
-    ],
-)
+@pytest.mark.parametrize("fault", faults.ENDLESS)
 def test_a_rank_without_end(ranks, fault):
     found = outcome(ranks, fault, 1)
     assert type(found) is HangError

@@ -104,7 +104,7 @@ run(2, faults.size_of, bytes({size}), limit=1.0)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.nightly), 1 << 23])
+@pytest.mark.parametrize("size", [1, 1 << 23])
 def test_a_call_that_a_rank_does_not_take_ends_within_its_limit(tmp_path, size):
     """A large message is sent as it is received."""
     words = [str(launcher()), "-n", "2", sys.executable, "-c", STOPPED.format(size=size)]

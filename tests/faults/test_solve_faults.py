@@ -63,9 +63,7 @@ def solve(folder, ranks, fault, guilty, *options, seconds=MINUTE):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("ranks", "fault", "guilty"), [(2, "stopped", 0), pytest.param(2, "loop", 1, marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize(("ranks", "fault", "guilty"), [(2, "stopped", 0), (2, "loop", 1)])
 def test_a_rank_that_stands_still_ends_the_job_and_is_named(folder, ranks, fault, guilty):
     code, output, left = solve(folder, ranks, fault, guilty)
     assert code == 4, output

@@ -72,7 +72,7 @@ def test_samples_are_written_to_the_last_bit(tmp_path, sparse):
 @pytest.mark.parametrize(
     ("kernel", "loss", "request_", "options"),
     [
-        pytest.param(RBFKernel(0.3), Hinge(0.7), {}, {}, marks=pytest.mark.nightly),
+        (RBFKernel(0.3), Hinge(0.7), {}, {}),
         (PolynomialKernel(3, 0.5), Ridge(0.2), {"block": 2, "kind": "epochs"}, {"cache": 60}),
     ],
     ids=["svm", "krr"],
