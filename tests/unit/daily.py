@@ -13,8 +13,8 @@ from zlib import crc32
 import pytest
 
 THINNED = (
-    "conformance", "faults", "meta", "properties", "unit/campaign", "unit/checks", "unit/cli", "unit/solvers",
-    "unit/vectors",
+    "conformance", "faults", "meta", "parallel", "properties", "unit/bounds", "unit/campaign", "unit/checks",
+    "unit/cli", "unit/oracle", "unit/parallel", "unit/solvers", "unit/training", "unit/vectors",
 )  # fmt: skip
 """Folders whose tests take nearly all of the time."""
 
