@@ -146,7 +146,10 @@ def sentences(found: Sequence[Method]) -> list[str]:
     solvers = rows("corpus.csv")
     both = [row for row in solvers if row["class right"] == row["place right"] == "True"]
     rare = [row for row in solvers if row["label"] == "wrong" and row["acts"] != "every step"]
+    most = max((one for one in found if one is not ours), key=lambda one: one.detected)
     return [
+        f"the best of them rejects {most.rejected} of {most.correct} correct solvers.]",
+        f"`{most.name}` rejects {most.rejected} of {most.correct} correct solvers: ",
         f"detected all {ours.faulty} faulty solvers, and rejected none of {ours.correct} correct ones",
         f"a relative error of {promised(ours.limit)} in a quantity",
         f"{seen:,} of {acted:,} float64 runs",
