@@ -69,13 +69,13 @@ PACKAGES = (
         "sklearn",
         "scikit-learn",
         "data",
-        "no real embedded set can be used; tests have no referee for linear K-SVM and for K-RR",
+        "no real embedded set can be used; tests do not compare optima with those of scikit-learn",
     ),
     Package("pooch", "pooch", "data", "no data set is downloaded; name a folder in $SSTEP_VERIFY_DATA"),
     Package("jinja2", "jinja2", "", "no report is written as HTML"),
     Package("junitparser", "junitparser", "", "a report has no JUnit file"),
-    Package("piqp", "piqp", "peers", "tests have no first referee for K-SVM with every kernel"),
-    Package("osqp", "osqp", "peers", "tests have no second referee for K-SVM with every kernel"),
+    Package("piqp", "piqp", "peers", "tests do not compare optima of a K-SVM with those of PIQP"),
+    Package("osqp", "osqp", "peers", "tests do not compare optima of a K-SVM with those of OSQP"),
 )
 """Packages in the order in which they are reported."""
 
