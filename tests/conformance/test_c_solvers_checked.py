@@ -258,6 +258,7 @@ def test_one_ulp_on_one_rank_is_seen(solvers, tmp_path):
     assert "S-6.3" in failed["reason"]
 
 
+@pytest.mark.nightly
 def test_a_rank_that_leaves_no_vector_is_named(solvers, tmp_path):
     program = tmp_path / "two.py"
     program.write_text(

@@ -164,6 +164,7 @@ def _sealed(path: Path, document: dict) -> None:
     path.write_text(json.dumps(document), "utf-8")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("field", "name"), [("runs", "../../evil"), ("replay", "deep/../../evil"), ("reason", "../../evil")]
 )

@@ -77,6 +77,7 @@ def test_a_rank_without_end(ranks, fault):
         assert "_loop" in next(state.stack for state in found.states if state.rank == 1)
 
 
+@pytest.mark.nightly
 @each_size
 def test_a_call_that_a_rank_does_not_take(ranks):
     """More than a socket holds: its sending waits for a rank that is stopped."""
@@ -90,6 +91,7 @@ def test_a_call_that_a_rank_does_not_take(ranks):
     assert run(ranks, faults.size_of, bytes(1 << 23)) == [1 << 23] * ranks
 
 
+@pytest.mark.nightly
 @each_size
 def test_an_answer_that_a_rank_gives_by_half(ranks):
     run(ranks, faults.process_of)
@@ -100,17 +102,18 @@ def test_an_answer_that_a_rank_gives_by_half(ranks):
     assert caught.value.ranks == (1,)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("ranks", "fault"),
     [
         (3, "reordered"),
-        pytest.param(3, "other length", marks=pytest.mark.nightly),
-        pytest.param(3, "skipped", marks=pytest.mark.nightly),
-        pytest.param(3, "extra", marks=pytest.mark.nightly),
-        pytest.param(2, "skipped", marks=pytest.mark.nightly),
-        pytest.param(2, "reordered", marks=pytest.mark.nightly),
-        pytest.param(2, "extra", marks=pytest.mark.nightly),
-        pytest.param(2, "other length", marks=pytest.mark.nightly),
+        (3, "other length"),
+        (3, "skipped"),
+        (3, "extra"),
+        (2, "skipped"),
+        (2, "reordered"),
+        (2, "extra"),
+        (2, "other length"),
     ],
 )
 def test_other_collectives_on_one_rank(ranks, fault):
@@ -127,13 +130,14 @@ def test_a_wrong_value_on_one_rank_is_shrunk(ranks):
     assert seen == 1001
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
         ("raise", RankError),
-        pytest.param("loop", HangError, marks=pytest.mark.nightly),
-        pytest.param("skipped", HangError, marks=pytest.mark.nightly),
-        pytest.param("killed", RankLostError, marks=pytest.mark.nightly),
+        ("loop", HangError),
+        ("skipped", HangError),
+        ("killed", RankLostError),
     ],
 )
 def test_a_fault_that_takes_ranks_with_it_is_shrunk(fault, error):
@@ -165,7 +169,8 @@ def test_a_stream_that_diverges_on_one_rank_sends_other_lengths(ranks):
     assert caught.value.ranks == (1,)
 
 
-@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.nightly), 4])
+@pytest.mark.nightly
+@pytest.mark.parametrize("ranks", [2, 4])
 def test_a_stream_that_diverges_on_one_rank_is_seen_at_equal_lengths(ranks):
     run(ranks, diverging_stream.follow_stream, -1, 1)
     with pytest.raises(RankError, match="the ranks hold different dual vectors") as caught:

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.pool_only
 LIMIT = 1.0
 
 
+@pytest.mark.nightly
 def test_progress_lets_a_call_take_longer_than_its_limit():
     run(2, faults.rounds)
     begin = time.monotonic()
@@ -43,12 +44,13 @@ def test_a_call_that_makes_progress_for_ever_is_not_judged():
     assert run(2, faults.rounds) == right
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("function", "given"),
     [
-        pytest.param(faults.slow_rounds, (1, 1e6), id="asleep", marks=pytest.mark.nightly),
+        pytest.param(faults.slow_rounds, (1, 1e6), id="asleep"),
         pytest.param(faults.rounds, ("loop", 1), id="loop"),
-        pytest.param(faults.rounds, ("skipped", 1), id="skipped", marks=pytest.mark.nightly),
+        pytest.param(faults.rounds, ("skipped", 1), id="skipped"),
     ],
 )
 def test_no_progress_is_a_hang_in_bounded_time(function, given):

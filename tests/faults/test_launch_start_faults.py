@@ -39,11 +39,12 @@ def with_fault(fault: str, guilty: int) -> dict[str, str]:
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("fault", "guilty", "said"),
     [
         ("stopped late", 0, "rank 0 is stopped"),
-        pytest.param("left", 2, "rank 2 has ended", marks=pytest.mark.nightly),
+        ("left", 2, "rank 2 has ended"),
     ],
 )
 def test_a_command_under_mpiexec_ends_with_one_line(tmp_path, fault, guilty, said):

@@ -143,6 +143,7 @@ def test_scaled_runs_are_no_hint_where_runs_differ_from_call_to_call(seed):
     assert HintKind.SCALED_RUNS not in {hint.kind for one in verdicts for hint in one.hints}
 
 
+@pytest.mark.nightly
 def test_a_profile_names_one_requirement_of_a_solver_without_an_upper_limit():
     """What fails besides the steps is the trajectory, which compares with the exact one and with no run."""
     report = verify(callable_of(log=True, upper=False), "smoke", tasks=["svm-l1"], seed=1)

@@ -18,7 +18,7 @@ THINNED = (
 )  # fmt: skip
 """Folders whose tests take nearly all of the time."""
 
-IN = 4
+IN = 6
 """By day one in so many values is tried."""
 
 

@@ -182,6 +182,7 @@ def test_what_calls_a_function_of_another_file_is_compiled_again_with_it(files):
     assert files.said() == "6 True\n"
 
 
+@pytest.mark.nightly
 def test_without_the_interfaces_what_calls_another_file_is_never_kept(files):
     assert files.said("-c", ABSENT) == "2 True\n"
     assert not files.kept()
@@ -198,7 +199,8 @@ def damaged(content: bytes, kind: str) -> bytes:
     return {CUT: content[:60], EMPTY: b"", OTHER: np.random.Generator(np.random.PCG64(3)).bytes(500)}[kind]
 
 
-@pytest.mark.parametrize("ending", ["nbc", pytest.param("nbi", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("ending", ["nbc", "nbi"])
 def test_a_damaged_file_of_the_cache_is_removed_and_its_function_compiled_again(files, ending):
     files.said()
     kept = sorted((files.folder / "kept").rglob(f"*.{ending}"))
@@ -286,11 +288,12 @@ print([one.category.__name__ for one in found])
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("home", "errors"),
     [
         ("read-only", True),
-        *(pytest.param(home, False, marks=pytest.mark.nightly) for home in ("none", "read-only")),
+        *((home, False) for home in ("none", "read-only")),
     ],
 )
 def test_where_nothing_can_be_kept_it_is_said_once(files, home, errors):

@@ -105,7 +105,8 @@ def said(folder, *options, before="", session="", inside="pass", ways=1, solvers
     return json.loads(ended.stdout)
 
 
-@pytest.mark.parametrize("ways", [1, pytest.param(3, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("ways", [1, 3])
 def test_a_judgement_is_the_same_whatever_the_caller_does_about_errors(tmp_path, ways):
     plain = said(tmp_path, ways=ways, solvers=2)
     assert {"PASS", "FAIL"} <= {one[1] for one in plain[:-ways]}

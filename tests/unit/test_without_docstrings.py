@@ -36,7 +36,8 @@ def said(*words: str, **variables: str) -> str:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("disabled", ["1", pytest.param("0", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("disabled", ["1", "0"])
 def test_a_judgement_is_the_same(disabled):
     """Interpreted: this Python finds no compiled loop in the cache, and compiles them for half a minute."""
     text = said("-OO", "-c", PROGRAM, NUMBA_DISABLE_JIT=disabled)
@@ -60,6 +61,7 @@ def test_a_check_finds_its_docstring(name):
 LINES = ["explain", "explain window-replay", "--help", *(f"{one} --help" for one in sorted(COMMANDS))]
 
 
+@pytest.mark.nightly
 def test_commands_say_the_same():
     program = "\n".join(
         [

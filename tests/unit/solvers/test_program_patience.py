@@ -51,9 +51,10 @@ def rival():
     os.waitpid(pid, 0)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "below",
-    [pytest.param(False, marks=pytest.mark.nightly), True],
+    [False, True],
     ids=["itself", "below a process that sleeps"],
 )
 def test_a_starved_program_is_not_judged(rival, below):
