@@ -273,7 +273,7 @@ def test_a_referee_that_is_absent_is_reported_with_the_extra_that_brings_it(monk
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
     line = package(wanted).line()
     assert line.startswith("missing")
-    assert "referee for" in line
+    assert "do not compare optima" in line
     assert line.endswith(f"Do: python -m pip install '.[{extra}]' (in the clone)")
 
 
