@@ -89,6 +89,7 @@ def test_the_witness_counts_what_the_program_does_not_say(solvers):
         witnessed(solvers["talkative"], 2, *ranks)
 
 
+@pytest.mark.nightly
 def test_what_the_witness_cannot_see_is_said(solvers, tmp_path):
     with pytest.raises(ProgramError, match="3 ranks were started, but 2 ended in worlds of"):
         witnessed(solvers["right"], 3, str(launcher()), "-n", "2")

@@ -114,6 +114,7 @@ iterations = 40
 """
 
 
+@pytest.mark.nightly
 def test_a_report_judged_by_final_vectors_says_so_everywhere_and_is_made_again(tmp_path):
     folder = tmp_path / "report"
     report = verify(
@@ -225,6 +226,7 @@ def test_a_changed_run_is_found_and_one_with_its_digests_changes_the_verdict(rig
     assert proved(report)[0] == 2
 
 
+@pytest.mark.nightly
 def test_runs_that_are_left_out_or_of_another_problem_make_no_report(right, tmp_path):
     report = copied(right, tmp_path)
     (folder,) = [path for path in (report / "runs").iterdir() if path.is_dir()]
@@ -284,6 +286,7 @@ def test_what_is_no_artefact_is_refused_with_the_command_that_takes_it(right, wo
     assert (code, named.format(right) in said) == (2, True), said
 
 
+@pytest.mark.nightly
 def test_a_report_with_kept_runs_is_not_replaced_without_a_word(right, tmp_path, monkeypatch):
     report = copied(right, tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -305,6 +308,7 @@ def test_a_campaign_without_verdicts_keeps_no_runs(tmp_path, monkeypatch):
     assert (code, "--keep-runs is for campaigns with verdicts" in err) == (2, True)
 
 
+@pytest.mark.nightly
 def test_an_outcome_that_was_kept_without_its_runs_is_made_again(tmp_path):
     definition = profile_of(
         "smoke", ProductionSolver(), Selection(s=(7,), tasks=("svm-l1",), kernels=("rbf",)), "again"

@@ -118,6 +118,7 @@ def test_the_command_writes_the_same_data_from_one_process_and_from_two(folder):
     assert 0 < errors["float64"] < middle < errors["float32"] < 1
 
 
+@pytest.mark.nightly
 def test_ids_are_listed_and_chosen_by_part(folder):
     words = [sys.executable, "-X", "importtime", *COMMAND[1:], "tiny.toml", "--list"]
     done = subprocess.run(

@@ -157,6 +157,7 @@ def judged_apart(tmp_path, monkeypatch, module):
     return run_campaign(Plan(read_definition(str(tmp_path / "small.toml"))))
 
 
+@pytest.mark.nightly
 def test_a_process_that_ends_while_we_measure_is_no_verdict_on_the_solver(tmp_path, monkeypatch):
     found = judged_apart(tmp_path, monkeypatch, ABORTING)
     assert (found.summary.exit_code, len(found.cases)) == (3, 0)

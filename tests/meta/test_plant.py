@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 LATE = """
 import sys
 from plant import plant
@@ -20,6 +22,7 @@ assert hasattr(svm_window.svm_window, "py_func") == hasattr(single_rank.svm_wind
 """
 
 
+@pytest.mark.nightly
 def test_a_module_first_imported_within_a_block_keeps_no_defect():
     run = subprocess.run(
         [sys.executable, "-c", LATE], cwd=Path(__file__).parent, capture_output=True, text=True, check=False

@@ -20,6 +20,7 @@ def test_installed(pytestconfig):
 """
 
 
+@pytest.mark.nightly
 def test_tests_that_communicate_on_all_ranks_run_as_without_the_plugin(tmp_path):
     (tmp_path / "test_mpi.py").write_text(
         INSTALLED

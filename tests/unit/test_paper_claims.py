@@ -79,6 +79,7 @@ def test_commands_exist(command):
         assert (words[0] == "sstep-verify") is (folders[0] / f"{names[0]}.toml").exists()
 
 
+@pytest.mark.nightly
 def test_timings_are_as_stated():
     stated = [(claim, one) for claim in CLAIMS for one in claim.get("timers", ())]
     assert stated

@@ -158,6 +158,7 @@ def test_a_process_that_dies_with_nothing_to_do_loses_nothing_and_is_reported():
     assert {message.outcome for message in found if message.outcome} == {"dies later", "last"}
 
 
+@pytest.mark.nightly
 def test_a_unit_that_takes_too_long_loses_one_outcome():
     units = [Unit(("hangs", "last"), None, external=True)]
     heard: list[Step | Said] = []
@@ -177,6 +178,7 @@ def test_compiling_is_said_when_it_begins(external):
     assert found[0].compiling > 0
 
 
+@pytest.mark.nightly
 def test_a_solver_may_start_processes():
     """It may where it is called elsewhere: its own pool must not be refused by what we start it in."""
     done = list(spread(KIND, [Unit(("starts processes",), None, external=True)], plan(1)))

@@ -63,6 +63,7 @@ def test_a_worker_starts_and_finds_the_neighbours_of_the_solver(folder, variable
     assert ended.stdout.strip() == f"('42 {variables.get(SAFE_PATH)}', '')"
 
 
+@pytest.mark.nightly
 def test_a_module_that_is_started_looks_into_the_working_folder_last(folder):
     (folder / "types.py").unlink()  # Python itself needs it before the module begins.
     ended = called("-m", "sstep_verify", "explain", "exit-codes")

@@ -57,6 +57,7 @@ def test_errors_that_nobody_reads_end_nothing(tmp_path):
     assert (tmp_path / "r.npz").exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_an_output_that_cannot_be_written_is_reported():
     ended = shell(f"{COMMAND} explain >/dev/full")

@@ -236,6 +236,7 @@ def test_profiles_of_the_published_data_sets():
     assert profiles["mnist.scale"].nonzeros == pytest.approx(8_994_156, rel=1e-6)
 
 
+@pytest.mark.nightly
 def test_published_timings_beyond_64_ranks_are_predicted():
     timings = published_timings(published_folder())
     assert timings.repeats.sum() == 5365

@@ -139,6 +139,7 @@ def of_cells(timings) -> dict[Cell, np.ndarray]:
     return {cell: np.array(places) for cell, places in found.items()}
 
 
+@pytest.mark.nightly
 def test_what_is_said_of_the_published_timings_is_so(timings):
     assert timings.s.max() == LAST
     found = of_cells(timings)
@@ -160,6 +161,7 @@ def test_what_is_said_of_the_published_timings_is_so(timings):
     assert [round(float(value), 1) for value in kernel[[0, -1]]] == [78.5, 16.1]
 
 
+@pytest.mark.nightly
 def test_at_one_number_of_ranks_every_timed_speed_up_would_be_supported(timings):
     """What docs/paper.md says of another definition than the one by which its verdicts are given."""
     profiles, found, supported = published_profiles(os.environ["SSTEP_VERIFY_DATA"]), of_cells(timings), 0

@@ -163,6 +163,7 @@ def test_news20_on_few_ranks_is_even(news20_counts):
     assert max(part.sum() for part in halves) * 4 / news20_counts.sum() > 1.1
 
 
+@pytest.mark.nightly
 def test_news20_on_many_ranks_is_near_its_densest_column(news20_counts):
     ranks = 896
     floor = max(news20_counts.max(), news20_counts.sum() / ranks)

@@ -138,6 +138,7 @@ def test_cells_are_counted_by_decided_runs_alone(document):
     assert set(table["box", "log", "no"].reasons.values()) == {"K-RR has no box"}
 
 
+@pytest.mark.nightly
 def test_vacuous_and_inconclusive_verdicts_decide_nothing():
     told = {Status.PASS: set(), Status.VACUOUS: set()}
     for number in range(0, STRIDE, 37 * TRIES):

@@ -37,6 +37,7 @@ def without(code: str) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.nightly
 def test_no_campaign_of_a_study_is_shipped_and_one_that_is_asked_for_is_said_to_be_in_a_clone():
     names = ("scaling", "stability", "false-alarms")
     done = without(ASKED.format(names))

@@ -211,6 +211,7 @@ def test_rbf_with_sigma_one_is_the_identity_on_the_gene_data(data_directory, nam
     assert (np.array(kernel.matrix()) == np.eye(len(samples))).all()
 
 
+@pytest.mark.nightly
 def test_a_gap_of_1e_8_exceeds_the_optimum_of_duke_with_the_polynomial_kernel(data_directory):
     # A point with all margins >= 1 has the primal value 1/2 a'Qa: an upper bound on the optimum, here in
     # balls. The dual vector comes from a float64 solver; its quality affects only how low the bound is.

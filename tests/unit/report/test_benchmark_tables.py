@@ -113,6 +113,7 @@ def test_which_solver_to_take_is_what_the_table_says():
     assert f"takes {largest:.2f} times as long" in training
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(
     not COUNTS.is_file(), reason="the counts of news20.binary are absent: SSTEP_VERIFY_DATA"
 )

@@ -148,6 +148,7 @@ def test_no_factor_within_the_noise_of_its_scenario_is_quoted_as_the_largest():
     assert "Its errors are 24 and 4 unit" in text
 
 
+@pytest.mark.nightly
 def test_the_interval_of_the_exponent_covers_the_truth_as_often_as_it_says():
     """300 drawn groups of 8 scenarios: the share covered lies within 6 standard deviations of 95 %."""
     generator = np.random.default_rng(0)

@@ -76,6 +76,7 @@ def test_text_without_samples_has_none(text):
     assert found.targets.size == found.values.size == 0
 
 
+@pytest.mark.nightly
 @given(st.lists(st.decimals(allow_nan=False, allow_infinity=False, places=None), min_size=1, max_size=20))
 def test_decimals_of_any_length_are_correctly_rounded(numbers):
     texts = [f"{number:e}" if abs(number.adjusted()) > 300 else str(number) for number in numbers]
